@@ -226,7 +226,7 @@ static int check_box(struct mcp *m, struct err *err)
 	if (r == 0)
 		r = package_list_extend(&p->packages, &order, err);
 	if (r == 0)
-		r = once_check(&order, err);
+		r = once_check(&order, xdg_layers_dir(m->args.state ? m->state : NULL), err);
 	box_pieces_done(p);
 	free(p);
 	if (r == 0 && !(m->create = box_params(&m->args.box, &m->set, err)))

@@ -64,6 +64,14 @@ class Help(harness.Case):
                 self.assertEqual(done.out, harness.retort("help", "session", name).out)
                 self.assertIn(f"retort session {name}", done.out)
 
+    def test_of_commands_that_have_others(self):
+        for group in ("session", "tools", "template"):
+            for word in ("--help", "-h"):
+                done = harness.retort(group, word)
+                self.assertEqual((done.status, done.err, done.out), (0, "", harness.retort("help", group).out), group)
+            for name in re.findall(r"(?m)^  (?:retort )?(\w+)  +[A-Z]", done.out):
+                self.assertEqual(harness.retort(group, name, "--help").status, 0, (group, name))
+
     def test_no_colour_in_a_pipe(self):
         self.assertNotIn("\033", harness.retort("run", "--help").out)
         self.assertIn("\033", harness.retort("run", "--help", "--color", "always").out)

@@ -133,7 +133,7 @@ class Pip(Case):
         self.there.wheel("greeter", "2.0", {"greeter.py": "WORD = 'two'"})
         path = os.path.join(harness.make_dir(), "requirements.txt")
         with open(path, "w", encoding="utf-8") as f:
-            f.write("# all of it\n\ngreeter<2  # the first\r\n")
+            f.write("# all of it\n\ngreeter \\\n    <2  # the first\r\n")
         self.build("words", "--pip", "@" + path)
         self.assertEqual(self.run_in(IMPORT), "one\n")
         self.refused("words", "--pip", "@" + path + "x", status=2, words=["requirements.txtx"])
@@ -160,6 +160,12 @@ class Pip(Case):
         subprocess.run(["/usr/bin/python3", "-m", "venv", where], check=True)
         self.build("words", "--pip", "greeter", "--python", where)
         self.assertEqual(self.run_in("import sys; " + IMPORT + "; print(sys.prefix)"), f"hello\n{where}\n")
+        done = harness.run("python3 -c 'import sys; print(sys.prefix)'", "--template", "words", "-r", "shell", env=self.env)
+        self.assertEqual((done.status, done.err), (0, ""), done)
+        with service.Engine(state=os.path.join(self.state, "retort"), env=self.env) as engine:
+            s = engine.session(template="words", runtime="shell")
+            self.assertEqual(s.run("python3 -c 'import sys; print(sys.prefix)'")["stdout"], where + "\n")
+            self.assertEqual(s.run("import greeter; greeter.WORD", runtime="python")["value"]["text/plain"], "'hello'")
         self.assertEqual(glob.glob(where + "/lib/*/site-packages/greeter*"), [], "nothing was written to the environment")
         out = self.run_in("!pip install -q bell\nimport bell, greeter; print(bell.N, greeter.WORD)", "--net", "pypi")
         self.assertEqual(out, "3 hello\n")
@@ -368,6 +374,37 @@ class Names(Case):
             self.refused("words", option, "a\nb", status=2, words=["is no package"])
         self.refused("words", status=2, words=["nothing to build"])
         self.refused(status=2, words=["name of the template is missing"])
+
+    def test_commands_that_are_not_what_they_seem(self):
+        """What pip's users write; two lists; a build that leaves nothing."""
+        self.refused("words", "--pip", "one", "two", status=2, words=['unexpected "two"', "--pip A --pip B"])
+        self.build("words", "--", "touch", "x")
+        lock = os.path.join(harness.make_dir(), "lock")
+        with open(lock, "w", encoding="utf-8") as f:
+            f.write(self.template("show", "words", "--json").out)
+        self.refused("words", "--lock", lock, "--pip", "one", status=2, words=["--lock says already what to install, and so does pip"])
+        self.assertIn("the template is empty", self.build("empty", "--", "true").err)
+        path = os.path.join(harness.make_dir(), "requirements.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("one\n-r other.txt\n")
+        self.refused("words", "--pip", "@" + path, status=2, words=[path, '"-r other.txt" is no package'])
+
+    def test_another_environment_is_another_build(self):
+        command = ["--", "sh", "-c", "echo $WORD >x"]
+        for word in ("one", "two"):
+            done = self.build("words", "-e", "WORD=" + word, *command)
+            self.assertNotIn("as built before", done.out)
+            self.assertEqual(self.run_in("print(open('/opt/words/x').read())"), word + "\n\n")
+        self.assertIn("as built before", self.build("words", "-e", "WORD=two", *command).out)
+        self.assertNotIn("two", json.dumps(self.shown()["spec"]["options"]))
+
+    def test_the_state_directory_of_the_environment(self):
+        env = {"RETORT_STATE": os.path.join(self.state, "other")}
+        self.build("words", "--", "touch", "x", env=env)
+        done = harness.run("print(1)", "--template", "words", env={**self.env, **env})
+        self.assertEqual((done.status, done.out), (0, "1\n"), done)
+        done = harness.run("print(1)", "--template", "words", env=self.env)
+        self.assertIn(f"no template words in {self.state}/retort", done.err)
 
     def test_what_is_no_lock(self):
         path = os.path.join(harness.make_dir(), "lock")

@@ -285,15 +285,24 @@ static int run_loop(struct once *once, struct err *err)
 	return r;
 }
 
-int once_check(const struct order *order, struct err *err)
+int once_check(const struct order *given, const char *layers_dir, struct err *err)
 {
+	struct order order = *given;
+	struct layer_store *store = NULL;
+	struct order_layer layer = ORDER_LAYER_INIT;
 	struct install install;
 	struct order_checked checked;
 	int r = install_find(&install, err);
+	if (r == 0 && layers_dir)
+		r = layer_store_open(&store, layers_dir, err);
 	if (r == 0)
-		r = order_check(&checked, order, &install, NULL, err);
+		r = order_layer_find(&layer, &order, store, "", err);
+	if (r == 0)
+		r = order_check(&checked, &order, &install, NULL, err);
 	if (r == 0)
 		order_done(&checked);
+	order_layer_done(&layer);
+	layer_store_close(store);
 	return r;
 }
 

@@ -39,9 +39,9 @@ struct once_result {
 	int exit_status; /* exit status of `retort run` */
 };
 
-/* Check that the host could make a box for @order, without making one. Errors: those of
- * order_check(). */
-int once_check(const struct order *order, struct err *err);
+/* Check that the host could make a box for @order, without making one. @layers_dir: as in struct
+ * once_request. Errors: those of order_check() and order_layer_find(). */
+int once_check(const struct order *order, const char *layers_dir, struct err *err);
 
 /* Check network rules. Errors: those of rules_parse(). */
 int once_check_net(const char *const *rules, size_t n, struct err *err);
