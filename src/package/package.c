@@ -296,6 +296,14 @@ static const struct set *find(const char *rule)
 	return NULL;
 }
 
+bool package_has_set(const char *const *net, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (find(net[i]))
+			return true;
+	return false;
+}
+
 static char *copy(const char *mark, const char *text)
 {
 	char *out = NULL;
@@ -329,8 +337,7 @@ static void append(char ***out, size_t *n_out, char *const *list, size_t n, bool
 int package_expand(struct package_expansion *out, const char *const *net, size_t n, struct err *err)
 {
 	struct package_expansion e = {.net = NULL};
-	for (size_t i = 0; i < n; i++)
-		e.has_set |= find(net[i]) != NULL;
+	e.has_set = package_has_set(net, n);
 	for (size_t i = 0; e.has_set && i < n; i++) {
 		const struct set *set = find(net[i]);
 		char *as_given = (char *)(uintptr_t)net[i];

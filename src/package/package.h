@@ -19,6 +19,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Return whether one of the @n texts @net is the name of a set. */
+bool package_has_set(const char *const *net, size_t n);
+
 /* What rules become. Owns: the caller ends it with package_expansion_done(). */
 struct package_expansion {
 	char **net; /* concrete rules; NULL if @has_set is false: then they are as they were given

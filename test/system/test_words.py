@@ -355,7 +355,7 @@ class Near(harness.Case):
         with open(packages + "/tabulate.py", "w", encoding="ascii") as f:
             f.write("x = 1\n")
         said = "Did you mean tabulate? "
-        self.assertIn(said + "Give a virtual", harness.retort("run", "--python", venv, "-c", "import tabluate").err)
+        self.assertIn(said + "Give it one for packages: --net pypi", harness.retort("run", "--python", venv, "-c", "import tabluate").err)
         self.assertNotIn("Did you", harness.retort("run", "--python", venv, "-c", "import no_such").err)
         self.assertNotIn("Did you", harness.retort("run", "--python", venv, "-c", "import tabulate.no_such").err)
         with Mcp("--python", venv) as mcp:
@@ -363,7 +363,7 @@ class Near(harness.Case):
         engine = test_session.Engine()
         self.addCleanup(engine.stop)
         self.assertEqual(engine.run("new", "near", "--python", venv).status, 0)
-        self.assertIn(said + "Give a new session", engine.run("exec", "near", "-c", "import tabluate").err)
+        self.assertIn(said + "Give it one for packages", engine.run("exec", "near", "-c", "import tabluate").err)
         child = "python3 -c 'import tabulate; print(tabulate.x)'"
         self.assertEqual(engine.run("exec", "near", "-r", "shell", "-c", child).out, "1\n")
         code = f"String(require('child_process').execSync(`{child}`))"
@@ -371,7 +371,7 @@ class Near(harness.Case):
         step = test_session.request(1, "step.run", session="near", code="import tabluate")
         error = engine.call(step)[0]["result"]["error"]
         self.assertEqual(error["near"], "tabulate")
-        self.assertIn(said + "Give a virtual", error["hint"])
+        self.assertIn(said + "Give it one with `session.net`", error["hint"])
 
     @harness.needs_shell_or_sql
     def test_a_table(self):

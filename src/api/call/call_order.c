@@ -144,8 +144,9 @@ int call_order_read(
 	r = take_secrets(p, param_get(params, "secrets"), err);
 	if (r == 0)
 		r = secret_list_extend(&p->secrets, &p->create.order, err);
-	if (r == 0)
-		r = registry_check_net(registry, p->create.order.net, p->create.order.n_net, err);
+	const struct order *order = &p->create.order;
+	if (r == 0 && package_has_set(order->net, order->n_net))
+		r = registry_check_net(registry, order->net, order->n_net, err);
 	return r < 0 ? r : package_list_extend(&p->packages, &p->create.order, err);
 }
 

@@ -122,8 +122,10 @@ static void start_net(struct operation_call *call)
 	for (size_t i = 0; texts && i < n; i++)
 		texts[i] = json_string_value(json_array_get(rules, i));
 	struct package_expansion sets = {.n_net = 0};
-	if (registry_check_net(call->context->registry, texts, texts ? n : 0, &err) < 0 ||
-		package_expand(&sets, texts, texts ? n : 0, &err) < 0) {
+	size_t n_texts = texts ? n : 0;
+	if ((package_has_set(texts, n_texts) &&
+		    registry_check_net(call->context->registry, texts, n_texts, &err) < 0) ||
+		package_expand(&sets, texts, n_texts, &err) < 0) {
 		call_fail(call, &err);
 		free(texts);
 		return;

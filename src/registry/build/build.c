@@ -46,7 +46,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MEASURE_MS = 1000, VOLUMES_MAX = 24, TAIL_BYTES = 200, COMMAND_BYTES = 1 << 20 };
+enum { MEASURE_MS = 1000, TAIL_BYTES = 200, COMMAND_BYTES = 1 << 20 };
 
 enum build_state { BUILD_BEGINNING, BUILD_INSTALLING, BUILD_RUNNING, BUILD_SEALING, BUILD_ENDING };
 
@@ -72,7 +72,8 @@ struct build {
 	bool is_upgrade;
 	bool is_measuring; /* a thread uses `work` and `sum` */
 	bool is_due;	   /* the session has ended while a thread was measuring */
-	struct err err;	   /* the first failure */
+	struct err err;	   /* the first failure; only the loop's thread writes it */
+	struct err found;  /* what a thread has found, for the loop to take */
 	registry_done_fn *done;
 	void *arg;
 };
@@ -81,6 +82,14 @@ static void fail(struct build *b, const struct err *err)
 {
 	if (b->err.code == ERR_NONE)
 		b->err = *err;
+}
+
+/* Take what a thread has found. */
+static void take_found(struct build *b)
+{
+	if (b->found.code != ERR_NONE)
+		fail(b, &b->found);
+	b->found = (struct err){0};
 }
 
 /* ---- the end of a build ---- */
@@ -151,11 +160,8 @@ static int seal(struct build *b, struct err *err)
 static void perform_seal(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
-	struct err err;
-	if (seal(b, &err) == 0)
-		return;
-	fail(b, &err);
-	json_decref(take_ptr(b->about));
+	if (seal(b, &b->found) < 0)
+		json_decref(take_ptr(b->about));
 }
 
 /* A build that was stopped meanwhile has succeeded all the same. */
@@ -164,6 +170,8 @@ static void on_sealed(struct work *work)
 	struct build *b = container_of(work, struct build, work);
 	if (b->about)
 		b->err = (struct err){0};
+	else
+		take_found(b);
 	end(b);
 }
 
@@ -215,16 +223,16 @@ static void stop(struct build *b)
 static void perform_measure(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
-	struct err err;
-	if (layer_measure(b->place.tree_fd, b->max_bytes, &b->sum, &err) < 0 ||
-		layer_measure(b->dirs.command_fd, b->max_bytes - b->sum.bytes, &b->sum, &err) < 0)
-		fail(b, &err);
+	if (layer_measure(b->place.tree_fd, b->max_bytes, &b->sum, &b->found) == 0)
+		(void)layer_measure(
+			b->dirs.command_fd, b->max_bytes - b->sum.bytes, &b->sum, &b->found);
 }
 
 static void on_measured(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
 	b->is_measuring = false;
+	take_found(b);
 	if (b->is_due)
 		next(b);
 	else if (b->err.code != ERR_NONE)
@@ -437,15 +445,14 @@ static int make_places(struct build *b, struct err *err)
 static void perform_begin(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
-	struct err err;
-	if (make_places(b, &err) < 0)
-		fail(b, &err);
+	(void)make_places(b, &b->found);
 }
 
 static void on_begun(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
 	struct err err;
+	take_found(b);
 	b->state = BUILD_INSTALLING;
 	if (b->err.code == ERR_NONE && open_box(b, &err) == 0)
 		return;
