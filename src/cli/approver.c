@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "cli/screen/term.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,14 +42,17 @@ static void let_go(struct approver *a)
 	(void)tcsetattr(a->fd, TCSANOW, &a->before);
 }
 
-static void answer(struct approver *a, bool is_yes)
+/* Give the answer that begins with @letter. Connections can be allowed for the session, too. */
+static void answer(struct approver *a, char letter)
 {
 	json_t *event = json_incref(json_array_get(a->waiting, 0));
+	char c = (char)tolower((unsigned char)letter);
+	bool is_for_session = c == 's' && json_object_get(event, "connection");
 	let_go(a);
 	(void)json_array_remove(a->waiting, 0);
 	operation_tell(service_context(a->service), "tool.approve",
-		json_pack("{s:s, s:b}", "approval", json_get_text(event, "approval"), "allow",
-			is_yes));
+		json_pack("{s:s, s:b, s:s}", "approval", json_get_text(event, "approval"), "allow",
+			c == 'y' || is_for_session, "scope", is_for_session ? "session" : "once"));
 	json_decref(event);
 	ask_next(a);
 }
@@ -60,7 +64,7 @@ static void on_typed(void *arg)
 	ssize_t n = read(a->fd, line, sizeof line);
 	if (n < 0)
 		return;
-	answer(a, n > 0 && (line[0] == 'y' || line[0] == 'Y'));
+	answer(a, n > 0 ? line[0] : 'n');
 }
 
 /* Put the terminal into line mode and wait for an answer. Drop what was typed before: it cannot
@@ -83,12 +87,14 @@ static void ask_next(struct approver *a)
 	if (!event || a->ear)
 		return;
 	if (!take_terminal(a)) {
-		answer(a, false);
+		answer(a, 'n');
 		return;
 	}
 	put_text(a, "\n");
 	put_text(a, json_get_text(event, "text"));
-	put_text(a, " [y/N] ");
+	put_text(a,
+		json_object_get(event, "connection") ? " [y]es, once / for this [s]ession / [N]o "
+						     : " [y/N] ");
 }
 
 /* Remove an approval that was decided elsewhere or is no longer needed. Then ask the next

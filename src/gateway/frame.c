@@ -49,6 +49,24 @@ bool frame_box(const json_t *message, uint32_t *out)
 	return true;
 }
 
+bool frame_read_place(char name[RULE_HOST_BYTES], uint16_t *port, const json_t *message)
+{
+	char text[RULE_HOST_BYTES];
+	uint64_t n;
+	if (!read_text(text, sizeof text, message, "name") ||
+		!rule_name(name, text, strlen(text)) ||
+		!read_count(&n, message, "port", UINT16_MAX) || n == 0)
+		return false;
+	*port = (uint16_t)n;
+	return true;
+}
+
+void frame_put_place(json_t *message, const char *name, uint16_t port)
+{
+	json_put_text(message, "name", name);
+	json_put_int(message, "port", port);
+}
+
 json_t *frame_rules(const struct rules *rules)
 {
 	json_t *texts = json_array();

@@ -7,12 +7,17 @@
  *         "certificate": TEXT, "key": TEXT
  *   "do": "rules", the same                                 the same, what is new
  *   "do": "socket"                                          one, or none
+ *   "do": "answer", PLACE, "is_allowed": BOOL, "reason": TEXT
+ *                                                           an answer to "ask"
+ *   "do": "forget"                                          the answers
  *   "do": "report"
  *   "do": "close"
  *
  *   from the gateway, which the engine does not trust
  *   "say": "ready", "error": {…}?                           an answer to "open" and to "rules"
  *   "say": "want_socket"                                    "socket" answers
+ *   "say": "ask", PLACE                                     may programs connect to PLACE: "name",
+ *                                                           "port"
  *   "say": "row", ROW                                       a row that is new
  *   "say": "report", "rows": [ROW…], "n_more": N, "is_last": BOOL
  *                                                           an answer to "report", in parts
@@ -62,6 +67,10 @@ int frame_read_secrets(struct secrets *out, const json_t *list, struct err *err)
  * other bytes than printable ASCII, a number is out of range, and so on. */
 json_t *frame_row(const struct gateway_row *row);
 bool frame_read_row(struct gateway_row *out, const json_t *json);
+
+/* Read a place: a name, as rule_name() makes it, and a port. Returns: false if it is none. */
+bool frame_read_place(char name[RULE_HOST_BYTES], uint16_t *port, const json_t *message);
+void frame_put_place(json_t *message, const char *name, uint16_t port);
 
 /* Convert an error, if there is one. An unknown code becomes ERR_INTERNAL. */
 json_t *frame_error(const struct err *err);

@@ -53,6 +53,7 @@ struct gateway_box {
 	unsigned n_ready;  /* answers to "open" and "rules" that are due */
 	unsigned n_wanted; /* sockets that the owner has to give */
 	unsigned n_new;	   /* rows told since the last report */
+	unsigned n_asked;  /* since gateway_box_forget() */
 	struct err err;
 	struct gateway_events events;
 	uv_timer_t timer; /* for what is due from the loop, or late */
@@ -129,7 +130,7 @@ static void tell_lost(struct gateway_box *b)
 	const struct err err = b->err;
 	bool was_ready = b->was_ready, is_told = b->n_ready > 0;
 	b->is_dying = false;
-	b->n_ready = b->n_due = b->n_wanted = 0;
+	b->n_ready = b->n_due = b->n_wanted = b->n_asked = 0;
 	if (is_told)
 		give_ready(b, &err);
 	if (!b->is_closed && b->done)
@@ -171,6 +172,17 @@ static int hear_want_socket(struct gateway_box *b, const json_t *message)
 	if (++b->n_wanted > FRAME_WANTED_MAX)
 		return -EPROTO;
 	b->events.want_socket(b->events.arg);
+	return 0;
+}
+
+static int hear_ask(struct gateway_box *b, const json_t *message)
+{
+	char name[RULE_HOST_BYTES];
+	uint16_t port;
+	/* As many again may be under way when the answers are forgotten. */
+	if (++b->n_asked > 2 * GATEWAY_ASKED_MAX || !frame_read_place(name, &port, message))
+		return -EPROTO;
+	b->events.ask(b->events.arg, name, port);
 	return 0;
 }
 
@@ -254,6 +266,7 @@ static const struct {
 } words[] = {
 	{"ready", hear_ready},
 	{"want_socket", hear_want_socket},
+	{"ask", hear_ask},
 	{"row", hear_row},
 	{"report", hear_report},
 };
@@ -432,6 +445,24 @@ void gateway_box_socket(struct gateway_box *b, int fd)
 	}
 	b->n_wanted--;
 	channel_send(b->gateway->channel, frame_new("do", "socket", b->id), &fd, fd >= 0);
+}
+
+void gateway_box_answer(struct gateway_box *b, const char *name, uint16_t port, const char *reason)
+{
+	if (!b->is_attached)
+		return;
+	json_t *message = frame_new("do", "answer", b->id);
+	frame_put_place(message, name, port);
+	json_put_bool(message, "is_allowed", !reason);
+	json_put_text(message, "reason", reason ? reason : "");
+	channel_send(b->gateway->channel, message, NULL, 0);
+}
+
+void gateway_box_forget(struct gateway_box *b)
+{
+	b->n_asked = 0;
+	if (b->is_attached)
+		channel_send(b->gateway->channel, frame_new("do", "forget", b->id), NULL, 0);
 }
 
 void gateway_box_report(struct gateway_box *b, gateway_report_fn *done, void *arg)

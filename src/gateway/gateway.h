@@ -21,7 +21,8 @@
 enum {
 	GATEWAY_LISTENERS_MAX = 14, /* ports below 1024 of one box */
 	GATEWAY_ROWS_MAX = 256,	    /* rows of one report; what comes on top is counted only */
-	GATEWAY_REASON_BYTES = 160
+	GATEWAY_REASON_BYTES = 160,
+	GATEWAY_ASKED_MAX = 64 /* places that a box can ask about until gateway_box_forget() */
 };
 
 struct gateway;
@@ -64,6 +65,10 @@ struct gateway_events {
 	/* The gateway needs one more unconnected IPv4 TCP socket of the box; answer with
 	 * gateway_box_socket(). */
 	void (*want_socket)(void *arg);
+	/* A program wants to connect to @port of @name, about which a rule "ask" says that a person
+	 * decides; answer with gateway_box_answer(). Asked once for each name and port, until
+	 * gateway_box_forget(). Must not be NULL if there is such a rule. */
+	void (*ask)(void *arg, const char *name, uint16_t port);
 	/* A row is new since the last report. @row is borrowed. May be NULL. */
 	void (*row)(void *arg, const struct gateway_row *row);
 	/* The gateway has died: the box has no network until gateway_box_open() is called anew.
@@ -110,6 +115,11 @@ void gateway_box_rules(struct gateway_box *b, const struct gateway_rights *right
 	struct gateway_sockets *sockets);
 /* Answer `want_socket`. @fd: the socket, which is taken, or -1 if none could be made. */
 void gateway_box_socket(struct gateway_box *b, int fd);
+/* Answer `ask`, until gateway_box_forget(). @reason: why not, a sentence without its subject;
+ * NULL: programs may connect. */
+void gateway_box_answer(struct gateway_box *b, const char *name, uint16_t port, const char *reason);
+/* Forget all answers, and refuse what waits for one. Connections that were allowed so, end. */
+void gateway_box_forget(struct gateway_box *b);
 /* Ask for the rows since the last report. One report at a time. */
 void gateway_box_report(struct gateway_box *b, gateway_report_fn *done, void *arg);
 /* End the box's connections. No callback is called any more. */

@@ -84,6 +84,9 @@ struct entry {
 	/* is_tainted: the session has read untrusted data. is_mixed: the session has run a step
 	 * of a runtime whose state cannot be copied (CARRY_REPLAY). */
 	bool is_tainted, is_mixed;
+	/* net.c: the network rules are being changed; rules that are added afterwards, or NULL */
+	bool is_net_changing;
+	json_t *due_rules;
 	/* The session was branched from a live session. It opens with the state of that session,
 	 * so no replay is needed. */
 	bool is_live_branch;
@@ -185,6 +188,7 @@ void entry_on_begin(void *arg);
  * They are in answer_call.c. */
 void entry_on_call(void *arg, struct tool_call *call);
 void entry_on_cancel(void *arg, struct tool_call *call);
+void entry_on_widen(void *arg, const char *rule); /* net.c */
 int entry_on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
 void entry_on_done(void *arg, const struct record *record);
 /* Let @e take over @s, which was the session of another entry. */

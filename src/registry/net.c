@@ -37,6 +37,7 @@ struct changing {
 	struct secrets values;
 	registry_done_fn *done;
 	void *arg;
+	bool is_begun; /* no other change may begin before this one has ended */
 };
 
 json_t *registry_net_json(const struct entry *e)
@@ -79,17 +80,22 @@ static json_t *result_of(const struct entry *e)
 	return out;
 }
 
+static void widen(struct entry *e);
+
 static void end(struct changing *c, const struct err *err)
 {
+	struct entry *e = c->entry;
 	struct err why = err ? *err : (struct err){0};
-	json_t *result = err ? NULL : result_of(c->entry);
+	json_t *result = err ? NULL : result_of(e);
+	e->is_net_changing = e->is_net_changing && !c->is_begun;
 	c->done(c->arg, result, err ? &why : NULL);
 	json_decref(result);
 	shared_order_let_go(c->order);
-	entry_release(c->entry);
 	secrets_done(&c->values);
 	free(c->text);
 	free(c);
+	widen(e);
+	entry_release(e);
 }
 
 static void on_set(void *arg, const struct err *err)
@@ -137,16 +143,17 @@ static size_t collect(const struct registry_net *net, const json_t *old, const c
 	return n;
 }
 
-static int prepare(
-	struct registry *r, struct changing *c, const char *const *texts, size_t n, struct err *err)
+static int prepare(struct changing *c, const char *const *texts, size_t n, struct err *err)
 {
 	struct entry *e = c->entry;
-	int bad = admit_net(r, texts, n, err);
-	if (bad == 0 && !e->session)
-		bad = err_fail(
+	int bad = 0;
+	if (!e->session)
+		return err_fail(
 			err, ERR_BUSY, "ask again in a moment", "the session is being opened");
-	if (bad < 0)
-		return bad;
+	if (e->is_net_changing)
+		return err_fail(err, ERR_BUSY, "ask again in a moment",
+			"the session's network rules are being changed already");
+	e->is_net_changing = c->is_begun = true;
 	c->text = order_text_with_net(e->order_text, texts, n);
 	if (!c->text)
 		return err_set(err, ERR_USAGE, "a rule is not UTF-8");
@@ -169,10 +176,20 @@ static int prepare(
 	return bad;
 }
 
+static void change(struct changing *c, const char *const *texts, size_t n)
+{
+	static const struct rules none = {.n = 0};
+	struct err err = {0};
+	if (prepare(c, texts, n, &err) != 0)
+		end(c, &err);
+	else
+		session_set_rules(c->entry->session,
+			c->order->order.net ? c->order->order.net : &none, on_set, c);
+}
+
 void registry_net(
 	struct registry *r, const struct registry_net *net, registry_done_fn *done, void *arg)
 {
-	static const struct rules none = {.n = 0};
 	struct err err = {0};
 	struct entry *e = registry_find(r, net->session, &err);
 	if (e && entry_check_values(e, net->secrets, &err) < 0)
@@ -192,10 +209,49 @@ void registry_net(
 	*c = (struct changing){.entry = e, .done = done, .arg = arg};
 	secrets_copy(&c->values, net->secrets, true);
 	entry_hold(e);
-	if (prepare(r, c, texts, n, &err) != 0)
+	if (admit_net(r, texts, n, &err) < 0)
 		end(c, &err);
 	else
-		session_set_rules(
-			e->session, c->order->order.net ? c->order->order.net : &none, on_set, c);
+		change(c, texts, n);
 	free(texts);
+}
+
+/* ---- rules that a person allows ---- */
+
+static void on_widened(void *arg, const json_t *result, const struct err *err)
+{
+	/* If there are too many rules, the person is asked again in the next step. */
+	(void)arg;
+	(void)result;
+	(void)err;
+}
+
+/* Add the rules that are due, all at once, unless the rules are being changed. */
+static void widen(struct entry *e)
+{
+	cleanup_json json_t *due = NULL;
+	if (!e->due_rules || e->is_net_changing)
+		return;
+	due = take_ptr(e->due_rules);
+	const char **more = xcalloc(json_array_size(due), sizeof *more);
+	struct registry_net net = {.session = e->id, .rules = more, .is_more = true};
+	for (; net.n < json_array_size(due); net.n++)
+		more[net.n] = json_string_value(json_array_get(due, net.n));
+	cleanup_json json_t *old = registry_net_json(e);
+	const char **texts = xcalloc(net.n + json_array_size(old), sizeof *texts);
+	struct changing *c = xnew(struct changing);
+	*c = (struct changing){.entry = e, .done = on_widened};
+	entry_hold(e);
+	change(c, texts, collect(&net, old, texts));
+	free(texts);
+	free(more);
+}
+
+void entry_on_widen(void *arg, const char *rule)
+{
+	struct entry *e = arg;
+	if (!e->due_rules)
+		e->due_rules = json_need(json_array());
+	json_add_text(e->due_rules, rule);
+	widen(e);
 }

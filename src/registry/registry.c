@@ -96,6 +96,7 @@ void entry_release(struct entry *e)
 	shared_order_let_go(e->shared);
 	entry_drop_secrets(e);
 	free(e->order_text);
+	json_decref(e->due_rules);
 	json_decref(e->rewritten);
 	free(e);
 	engine_release(table->engine);
@@ -355,6 +356,7 @@ static const struct session_events entry_events = {.opened = on_opened,
 	.call = entry_on_call,
 	.cancel = entry_on_cancel,
 	.keep = entry_on_keep,
+	.widen = entry_on_widen,
 	.done = entry_on_done,
 	.closed = on_closed};
 

@@ -88,6 +88,8 @@ struct networking {
 	struct err err;
 	/* What the next record says about connections that were lost with the gateway, or "". */
 	char lost[LOSS_BYTES];
+	struct question *questions; /* consent.c */
+	bool has_asked;		    /* the gateway has asked since consent_forget() */
 	void (*reported)(struct session *s);
 	session_rules_fn *set; /* caller of session_set_rules(), or NULL */
 	void *set_arg;

@@ -16,6 +16,7 @@
  */
 #include "base/alloc.h"
 #include "base/json.h"
+#include "session/consent.h"
 #include "session/inside.h"
 #include "session/net/network_json.h"
 
@@ -68,6 +69,7 @@ static void on_ready(void *arg, const struct err *err)
 	bool is_kept = s->net.set && s->net.before && s->net.has_network;
 	s->net.is_ready = true;
 	s->net.has_network |= !err;
+	consent_recheck(s);
 	s->net.err = err && !is_kept ? *err : (struct err){0};
 	if (s->net.is_set_due) {
 		apply_rules(s);
@@ -77,6 +79,11 @@ static void on_ready(void *arg, const struct err *err)
 	/* While the box is being made, step_proceed() is called anyway. */
 	if (s->state == SESSION_OPEN && !s->net.is_opening)
 		step_proceed(s);
+}
+
+static void on_ask(void *arg, const char *host, uint16_t port)
+{
+	consent_ask(arg, host, port);
 }
 
 static void on_row(void *arg, const struct gateway_row *row)
@@ -98,6 +105,7 @@ static void on_lost(void *arg, struct network *n, const struct err *err)
 	snprintf(s->net.lost, sizeof s->net.lost, "connections to the network were lost: %.150s",
 		err->msg);
 	network_close(take_ptr(s->net.network));
+	consent_stop(s, "");
 	/* A program may be running. But if gateways die all the time, wait for the next step. */
 	uint64_t now_ns = uv_hrtime();
 	bool is_rare = now_ns - s->net.lost_ns > AGAIN_NS;
@@ -109,7 +117,7 @@ static void on_lost(void *arg, struct network *n, const struct err *err)
 void networking_begin(struct session *s)
 {
 	const struct network_events events = {
-		.ready = on_ready, .row = on_row, .lost = on_lost, .arg = s};
+		.ready = on_ready, .ask = on_ask, .row = on_row, .lost = on_lost, .arg = s};
 	if (!s->net.rules || s->net.rules->n == 0 || s->net.network || s->net.is_opening ||
 		!session_box(s) || s->box->is_over)
 		return;
@@ -151,6 +159,7 @@ void networking_leave(struct session *s)
 	else
 		network_close(n);
 	s->net.is_ready = s->net.is_set_due = false;
+	consent_stop(s, "its box has ended");
 	if (s->state != SESSION_CLOSING)
 		tell_set(s, NULL); /* the next box gets the rules */
 }

@@ -21,6 +21,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/timer.h"
+#include "session/consent.h"
 #include "session/inside.h"
 
 #include "base/fd.h"
@@ -171,6 +172,7 @@ void step_began(struct session *s)
 		send_interrupt(s);
 	if (s->is_once)
 		take_base(s);
+	consent_forget(s);
 	processes_step_began(s);
 	/* Make the JSON of the record's limits while the driver works. */
 	record_say_limits(&s->record);
@@ -181,6 +183,7 @@ void step_began(struct session *s)
 static void do_interrupt(struct session *s)
 {
 	bool is_waiting = tool_calls_stop(s);
+	consent_stop(s, "its step is being stopped");
 	if (!s->step_driver || !s->step_driver->driver)
 		step_event(s, STEP_GRACE); /* no driver has the code, so end the step at once */
 	else if (s->began_ns || s->is_once)
@@ -199,6 +202,7 @@ static void do_settle(struct session *s)
 	s->record.wall_ms = (double)(now - (s->began_ns ? s->began_ns : s->asked_ns)) / 1e6;
 	s->record.queued_ms = s->began_ns ? (double)(s->began_ns - s->asked_ns) / 1e6 : 0;
 	tool_calls_end(s);
+	consent_forget(s);
 	deadline_stop(&s->wall);
 	(void)uv_timer_stop(&s->meter);
 	transaction_settle(s);

@@ -22,6 +22,7 @@
 #include "session/session.h"
 
 #include "base/fd.h"
+#include "session/consent.h"
 #include "session/inside.h"
 
 #include <errno.h>
@@ -534,6 +535,7 @@ void session_close(struct session *s)
 	s->step_state = STEP_NONE;
 	s->listener = NULL;
 	tool_calls_end(s);
+	consent_stop(s, "");
 	session_set_urgent(s, false);
 	s->stemmed = NULL;
 	s->rollback.undone = NULL;

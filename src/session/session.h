@@ -27,6 +27,8 @@ struct session;
  * cancel   The response to the call is not needed any more. The call is invalid afterwards.
  * keep     Store a tool's response before the box gets it. If that fails, return a negative errno,
  *          with @err; the box then gets an error instead.
+ * widen    A person has allowed a connection for the session: add @rule to its network rules. May
+ *          be NULL.
  * used     A process that counts as use of the session is over.
  * done     The step is over. Its record is borrowed. The callee may close the session.
  * closed   The session and everything that it owned are freed.
@@ -39,6 +41,7 @@ struct session_events {
 	void (*call)(void *arg, struct tool_call *call);
 	void (*cancel)(void *arg, struct tool_call *call);
 	int (*keep)(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err);
+	void (*widen)(void *arg, const char *rule);
 	void (*used)(void *arg);
 	void (*done)(void *arg, const struct record *record);
 	void (*closed)(void *arg);

@@ -240,6 +240,11 @@ static json_t *finished_event(const struct waiting *w, const char *text)
 
 void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted)
 {
+	if (call->answered) {
+		call->answered(call, answer);
+		json_decref(answer);
+		return;
+	}
 	struct waiting *w = container_of(call, struct waiting, call);
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was answered is not in the list */
 	struct session *s = w->session;
@@ -278,6 +283,10 @@ static json_t *check(const struct session *s, const struct tool_frame *f)
 
 void tool_call_deny(struct tool_call *call)
 {
+	if (call->answered) {
+		tool_call_answer(call, tool_call_error("ToolDenied", CONNECT_NOBODY, NULL), false);
+		return;
+	}
 	tool_call_answer(call,
 		tool_call_error("ToolDenied", "there are no tools",
 			"start retort with --tools FILE; a program may also define a variable "

@@ -13,6 +13,15 @@
  * call beyond these limits gets an error, without asking the gate.
  * Owns:   the session. The gate borrows the call from `call` until its response or `cancel`.
  */
+/* A question whether programs may connect to a host is a call, too (consent.c): of CONNECT_NAME,
+ * with the arguments {"host", "port"}. The value of the answer is CONNECT_ONCE, for the running
+ * step, or CONNECT_SESSION. The message of an error is why not, a sentence without its subject, of
+ * printable ASCII. */
+#define CONNECT_NAME	"retort.connect"
+#define CONNECT_ONCE	"once"
+#define CONNECT_SESSION "session"
+#define CONNECT_NOBODY	"nobody is here to be asked"
+
 enum { TOOL_NAME_MAX = 256, TOOL_ARGUMENTS_MAX = 4 << 20, TOOL_CALLS_MAX = 64 };
 
 struct tool_call {
@@ -26,6 +35,8 @@ struct tool_call {
 	bool is_tainted;
 	bool is_trial; /* the step may be discarded, see registry/trial.h */
 	void *user;    /* pointer that the gate may set for its own use; NULL until then */
+	/* Gets the answer to a question of CONNECT_NAME. NULL: code in the box makes the call. */
+	void (*answered)(struct tool_call *call, const json_t *answer);
 };
 
 /*

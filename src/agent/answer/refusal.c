@@ -13,6 +13,7 @@ static const struct {
 } cures[] = {
 	{"no rule names it", "", ""},
 	{"no rule names this port", "", ""},
+	{"nobody is ", "", ""},
 	{" is loopback", "NAME:PORT=127.0.0.1:PORT", NULL},
 	{" is link-local", NULL, NULL},
 	{" is private", "'!", "'"},

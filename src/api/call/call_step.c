@@ -342,13 +342,19 @@ static const struct param usage_rows[] = {
 		"peak memory of the box so far, without pages that others had loaded before"),
 	MAY_GIVE("queued_ms", PARAM_NUMBER, "time that the step waited before it started"),
 	MAY_GIVE("waited_ms", PARAM_NUMBER,
-		"part of the wall time spent waiting for answers to calls"),
+		"part of the wall time spent waiting for answers to calls, for a person or for input"),
 	MAY_GIVE("oom_kills", PARAM_COUNT, "processes that the kernel killed for lack of memory"),
+};
+static const struct param connection_rows[] = {
+	GIVES("host", PARAM_TEXT, "name of the host"),
+	GIVES("port", PARAM_COUNT, "TCP port"),
 };
 static const struct param asked_rows[] = {
 	GIVES("approval", PARAM_TEXT, "id of the question, for tool.approve"),
 	GIVES_SESSION,
-	GIVES("tool", PARAM_TEXT, "name of the tool: server.tool"),
+	GIVES("tool", PARAM_TEXT, "name of the tool: server.tool, or retort.connect"),
+	{"connection", PARAM_OBJECT, FIELDS(connection_rows),
+		.help = "where a program wants to connect to; with retort.connect only"},
 	GIVES("text", PARAM_TEXT, "question to a person, with the arguments; safe to print"),
 	GIVES("destructive", PARAM_FLAG, "the tool may destroy data"),
 	GIVES("tainted", PARAM_FLAG, "the session has read data that others wrote"),
@@ -393,8 +399,8 @@ static const struct param record_rows[] = {
 		.help = "the running step waits for input: send some with step.input; a call with "
 			"wait_ms is answered at once"},
 	{"approvals", PARAM_OBJECTS, FIELDS(asked_rows),
-		.help = "tool calls of the running step that wait for tool.approve; a call with "
-			"wait_ms is answered at once"},
+		.help = "tool calls and connections of the running step that wait for "
+			"tool.approve; a call with wait_ms is answered at once"},
 	MAY_GIVE("processes", PARAM_OBJECTS,
 		"processes that run in the box after the step, and processes of clients that "
 		"ended with their box; rows as in process.list"),

@@ -144,10 +144,19 @@ static void start_approve(struct operation_call *call)
 {
 	struct err err = {0};
 	struct gate_call *asking = find_asking(call, &err);
+	bool is_for_session = strcmp(param_text(call->params, "scope", ""), "session") == 0;
+	if (asking && is_for_session && !gate_call_is_connection(asking)) {
+		err_fail(&err, ERR_USAGE,
+			"allow each call, or name the tool in the server's \"approve\"",
+			"scope: calls of tools are allowed one by one");
+		asking = NULL;
+	}
 	json_t *result = asking ? json_pack("{s:s}", "tool", gate_call_name(asking)) : NULL;
-	bool is_allowed = param_flag(call->params, "allow");
 	if (asking)
-		gate_approve(asking, is_allowed);
+		gate_approve(asking,
+			!param_flag(call->params, "allow") ? GATE_REFUSE
+				: is_for_session	   ? GATE_ALLOW_SESSION
+							   : GATE_ALLOW);
 	call_give(call, result, &err);
 }
 
@@ -172,6 +181,8 @@ static const struct param approve_rows[] = {
 		.help = "id of the question, from an event tool.approval or the record of a "
 			"running step"},
 	{"allow", PARAM_FLAG, NEEDED, .help = "allow the call, or refuse it"},
+	{"scope", PARAM_CHOICE, .choices = "once|session", .fallback = "once",
+		.help = "how long to allow a connection; once: until the step ends"},
 };
 
 static const struct param tool_rows[] = {
@@ -223,8 +234,9 @@ static const struct operation rows[] = {
 		.example = "{'name': 'demo.add', 'arguments': {'a': 20, 'b': 22}}",
 		.answer = "{'tool': 'demo.add', 'is_error': false, 'value': {'sum': 42}}",
 		.start = start_call},
-	{"tool.approve", "Allow or refuse a tool call that waits for approval", ROWS(approve_rows),
-		RESULT(approved_rows), .label = OPERATION_CALLER, .errors = "not_found",
+	{"tool.approve", "Allow or refuse a tool call or connection that waits for approval",
+		ROWS(approve_rows), RESULT(approved_rows), .label = OPERATION_CALLER,
+		.errors = "not_found",
 		.example = "{'approval': 'a-zvn2hxq5c4d7k3tq6mwyp2abfe', 'allow': true}",
 		.answer = "{'tool': 'demo.echo'}", .start = start_approve},
 };

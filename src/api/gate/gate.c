@@ -17,6 +17,9 @@
  * depend on whether the session is tainted, that is, has read untrusted data. To get an approval,
  * the gate asks a handler (gate_handler.c), for example the client that started the step.
  *
+ * A session also asks the gate whether programs may connect to a host, if a rule of its network
+ * says that a person decides. Such a call is only ASKING.
+ *
  * CALLING: the server has the call. If its answer may contain data that others wrote, the answer is
  * marked as untrusted, which taints the session.
  *
@@ -282,6 +285,15 @@ void gate_decide(struct gate_call *call)
 		gate_call_is_tainted(call) ? ", the session has read data that others wrote" : "");
 }
 
+static void decide_connection(struct gate_call *call)
+{
+	if (call->is_trial)
+		gate_fail(
+			call, "ToolDenied", NULL, "nobody is asked for one of several candidates");
+	else if (!gate_ask(call))
+		gate_fail(call, "ToolDenied", NULL, CONNECT_NOBODY);
+}
+
 /* ---- LOADING: calls that wait for servers' lists of tools ---- */
 
 static void answer_own(struct gate_call *call)
@@ -413,6 +425,10 @@ static void begin(struct gate_call *call)
 		gate_fail(call, "ToolLost", NULL, "the engine ends");
 		return;
 	}
+	if (call->is_connection) {
+		decide_connection(call);
+		return;
+	}
 	call->own = gate_own_find(call->name);
 	if (is_ours && !call->own) {
 		if (!gate_give(call))
@@ -447,6 +463,7 @@ struct gate_call *gate_start(struct gate *g, const struct gate_request *request)
 		.is_tainted = request->is_tainted,
 		.is_approved = request->is_approved,
 		.is_trial = request->is_trial,
+		.is_connection = request->is_connection,
 		.arg = request->arg,
 		.answer = request->answer,
 		.began_ns = uv_hrtime()};
@@ -479,6 +496,7 @@ static void on_box_call(void *arg, struct tool_call *call)
 		.arguments = call->arguments,
 		.is_tainted = &call->is_tainted,
 		.is_trial = call->is_trial,
+		.is_connection = call->answered != NULL,
 		.arg = call,
 		.answer = on_box_answer};
 	struct gate_call *started = gate_start(arg, &request);

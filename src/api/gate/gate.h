@@ -81,6 +81,7 @@ struct gate_request {
 	bool is_approved;	 /* the caller has approved the call in advance */
 	/* The step is a candidate, which may be discarded. So it may only call read-only tools. */
 	bool is_trial;
+	bool is_connection; /* a question whether programs may connect to a host: CONNECT_NAME */
 	void *arg;
 	/* Called once, with {"value"} or {"error"}. @answer: the callback takes the reference.
 	 * @is_untrusted: the answer may contain data that others wrote. */

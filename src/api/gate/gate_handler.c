@@ -12,6 +12,7 @@
 #include "api/gate/inside.h"
 
 #include "base/id.h"
+#include "base/json.h"
 #include "tool/approval.h"
 
 #include <stdio.h>
@@ -70,8 +71,27 @@ bool gate_ask(struct gate_call *call)
 	return false;
 }
 
+/* The question of a session whether programs may connect to a host, whose name is printable. */
+static json_t *connection_question(const struct gate_call *call)
+{
+	cleanup_buf struct buf text = BUF_INIT(APPROVAL_TEXT_BYTES);
+	json_t *question = json_need(json_object());
+	buf_addf(&text, "A program wants to connect to %s, port %d.\nAllow the connection?",
+		json_get_text(call->arguments, "host"), (int)json_get_int(call->arguments, "port"));
+	json_put_text(question, "approval", call->id);
+	json_put_text(question, "session", call->session);
+	json_put_text(question, "tool", call->name);
+	json_put_text(question, "text", buf_str(&text));
+	json_put_bool(question, "destructive", false);
+	json_put_bool(question, "tainted", call->was_tainted);
+	json_put_shared(question, "connection", call->arguments);
+	return question;
+}
+
 json_t *gate_question(const struct gate_call *call)
 {
+	if (call->is_connection)
+		return connection_question(call);
 	cleanup_buf struct buf text = BUF_INIT(APPROVAL_TEXT_BYTES);
 	const struct gate *g = call->gate;
 	const struct catalog_tool *t = g->catalog ? catalog_find(g->catalog, call->name) : NULL;
@@ -90,13 +110,29 @@ struct gate_call *gate_asking(struct gate *g, const char *approval)
 	return NULL;
 }
 
-void gate_approve(struct gate_call *call, bool is_allowed)
+bool gate_call_is_connection(const struct gate_call *call)
 {
+	return call->is_connection;
+}
+
+void gate_approve(struct gate_call *call, enum gate_decision decision)
+{
+	bool is_allowed = decision != GATE_REFUSE;
 	gate_count_approval(call->gate, is_allowed ? GATE_ALLOWED : GATE_REFUSED);
 	if (!gate_leave(call, is_allowed))
 		return;
+	if (!is_allowed && call->is_connection) {
+		gate_fail(call, "ToolDenied", NULL, "a person has refused it");
+		return;
+	}
 	if (!is_allowed) {
 		gate_fail(call, "ToolDenied", NULL, "%.100s: the call was not allowed", call->name);
+		return;
+	}
+	if (call->is_connection) {
+		gate_answer(call,
+			json_pack("{s:s}", "value",
+				decision == GATE_ALLOW ? CONNECT_ONCE : CONNECT_SESSION));
 		return;
 	}
 	/* The session was tainted after the question was asked. The person who answered did not
@@ -141,7 +177,9 @@ void gate_detach(struct gate_handler *h)
 		h->next->link = h->link;
 	while ((call = call_of(h))) {
 		call->handler = NULL;
-		if (call->state == GATE_ASKING)
+		if (call->is_connection)
+			gate_fail(call, "ToolDenied", NULL, CONNECT_NOBODY);
+		else if (call->state == GATE_ASKING)
 			gate_fail(call, "ToolDenied", NULL,
 				"%.100s: nobody is here any more to allow the call", call->name);
 		else

@@ -45,16 +45,19 @@ void gate_detach(struct gate_handler *handler);
 void gate_answer(struct gate_call *call, json_t *answer);
 
 /* Return the question about a call: {"approval": id, "session", "tool", "text", "destructive",
- * "tainted"}. Texts are safe to show. Owns: the caller decrefs the result. Returns: NULL if memory
- * is exhausted. */
+ * "tainted"}, and "connection": {"host", "port"} if it is whether programs may connect there. Texts
+ * are safe to show. Owns: the caller decrefs the result. Returns: NULL if memory is exhausted. */
 json_t *gate_question(const struct gate_call *call);
 
 /* Find the call whose pending question has the id @approval. Returns: NULL if no question is
  * pending with that id. */
 struct gate_call *gate_asking(struct gate *g, const char *approval);
+enum gate_decision { GATE_REFUSE, GATE_ALLOW, GATE_ALLOW_SESSION };
 /* Decide the question about a call: let the call continue, or refuse it. Afterwards the call may
- * be over and freed. */
-void gate_approve(struct gate_call *call, bool is_allowed);
+ * be over and freed. GATE_ALLOW_SESSION is only for connections. */
+void gate_approve(struct gate_call *call, enum gate_decision decision);
+/* Return whether the call asks whether programs may connect to a host. */
+bool gate_call_is_connection(const struct gate_call *call);
 
 /* These functions return members of a call. Texts are borrowed. gate_call_arguments() returns a
  * JSON object, also borrowed. */

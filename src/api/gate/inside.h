@@ -31,7 +31,7 @@ struct gate_call {
 	char session[GATE_SESSION_BYTES], owner[GATE_OWNER_BYTES], name[TOOL_NAME_MAX + 1];
 	json_t *arguments;
 	const bool *is_tainted;
-	bool is_approved, is_trial, is_untrusted;
+	bool is_approved, is_trial, is_untrusted, is_connection;
 	/* Whether the session was tainted when a handler was asked to approve the call. */
 	bool was_tainted;
 	void *arg;

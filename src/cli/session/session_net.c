@@ -98,7 +98,7 @@ const struct cmd cmd_session_net = {
 	.usage = usage,
 	.text = "Without a rule, prints the rules of the session. With rules, replaces them, now "
 		"and for its later branches; connections that they do not allow end. The rules are "
-		"those of --net: HOST[:PORT], *.HOST[:PORT], ADDRESS[/BITS][:PORT], any[:PORT], \"METHOD HOST[:PORT]/PATH\", "
+		"those of --net: HOST[:PORT], *.HOST[:PORT], ADDRESS[/BITS][:PORT], any[:PORT], ask[:PORT], \"METHOD HOST[:PORT]/PATH\", "
 		"and the sets pypi, npm, debian, crates and go.",
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),

@@ -39,6 +39,7 @@ void net_box_let_go(struct net_box *b)
 	lookups_free(b);
 	names_free(b->names);
 	rows_clear(&b->rows);
+	free(b->consents);
 	held_secrets_let_go(b->secrets);
 	free(b);
 }

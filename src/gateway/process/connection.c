@@ -1,6 +1,7 @@
 /*
  * A connection of a program of a box.
  *
+ *     ASKING       whether a person allows it (consent.c), if a rule says so
  *     LOOKING UP   the name has no fresh addresses (lookup.h); for literal and mapped addresses,
  *                  nothing is looked up
  *     DIALLING     one of the addresses that the rule allows (race.h)
@@ -60,7 +61,7 @@ struct connection {
 	uv_poll_t polls[N_SIDES];
 	uv_timer_t timer;
 	unsigned n_handles;
-	bool is_waiting, is_over;
+	bool is_asking, is_waiting, is_over;
 	uint8_t *held;	       /* the first bytes of the client, up to FIRST_BYTES */
 	size_t n_held, n_sent; /* n_sent: how many of them were sent on */
 	bool is_unsure;	       /* FIRST_UNSURE of the bytes held */
@@ -312,8 +313,11 @@ static void wait_for_first(struct connection *c)
 static const struct rule *rule_of(const struct connection *c)
 {
 	const struct rules *rules = &c->box->rules;
-	return c->name ? rules_for_port(rules, c->name->host, c->port)
-		       : rules_for_address(rules, c->v4, c->port);
+	if (!c->name)
+		return rules_for_address(rules, c->v4, c->port);
+	return consent_is_given(c->box, c->name, c->port)
+		? rules_for_port(rules, c->name->host, c->port)
+		: NULL;
 }
 
 /* An address that stands for a name in boxes leads nowhere else. */
@@ -423,16 +427,26 @@ static void on_addresses(
 		dial(c, rule, ips, n);
 }
 
+/* Return why a connection that was allowed is not any more. */
+static const char *why_ended(const struct connection *c)
+{
+	return !c->name || consent_is_given(c->box, c->name, c->port)
+		? "the rules have changed"
+		: "it was allowed for one step";
+}
+
 static const char *why_refused(const struct connection *c, const struct rule *rule)
 {
 	const struct service *s = c->box->service;
 	if (!c->name && (c->v4 & FAKE_MASK) == NAMES_NETWORK)
 		return "it stands for no name";
-	if (!rule)
-		return c->name ? "no rule names this port" : "no rule names it";
 	if (c->box->n_connections + c->box->n_clients > CONNECTIONS_MAX)
 		return "the box has more than 512 connections";
-	return s->n_fds + N_SIDES > s->max_fds ? "the gateway has too many descriptors" : NULL;
+	if (s->n_fds + N_SIDES > s->max_fds)
+		return "the gateway has too many descriptors";
+	if (rule)
+		return NULL;
+	return c->name ? "no rule names this port" : "no rule names it";
 }
 
 static void pass_to_web(struct connection *c)
@@ -453,9 +467,18 @@ static void pass_to_web(struct connection *c)
 
 static void begin(struct connection *c)
 {
-	const struct rule *rule = rule_of(c);
-	const char *why = why_refused(c, rule);
+	char reason[GATEWAY_REASON_BYTES];
 	const struct ip literal = ip_of_v4(c->v4);
+	const struct rule *rule = c->name ? rules_for_port(&c->box->rules, c->name->host, c->port)
+					  : rules_for_address(&c->box->rules, c->v4, c->port);
+	const char *why = why_refused(c, rule);
+	enum consent_state consent =
+		!why && c->name ? consent_need(c->box, c->name, c->port, reason) : CONSENT_GIVEN;
+	c->is_asking = consent == CONSENT_ASKED;
+	if (c->is_asking)
+		return;
+	if (consent == CONSENT_REFUSED)
+		why = reason;
 	if (why)
 		refuse(c, GATEWAY_REFUSED, why);
 	else if (c->name && rules_are_http(&c->box->rules, c->name->host, c->port))
@@ -499,6 +522,10 @@ void connections_recheck(struct net_box *b)
 	struct connection *next;
 	for (struct connection *c = b->connections; c; c = next) {
 		next = c->next;
+		if (c->is_asking) {
+			begin(c);
+			continue;
+		}
 		const struct rule *rule = rule_of(c);
 		bool is_dialled = c->relay || c->is_waiting;
 		if (c->name && rules_are_http(&c->box->rules, c->name->host, c->port))
@@ -506,10 +533,10 @@ void connections_recheck(struct net_box *b)
 		if (is_dialled ? is_still_allowed(c, rule) : rule != NULL)
 			continue;
 		if (!c->relay) {
-			refuse(c, GATEWAY_REFUSED, "the rules have changed");
+			refuse(c, GATEWAY_REFUSED, why_ended(c));
 			continue;
 		}
-		count(c, GATEWAY_REFUSED, "the rules have changed");
+		count(c, GATEWAY_REFUSED, why_ended(c));
 		relay_stop(c->relay);
 	}
 }

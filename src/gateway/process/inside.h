@@ -4,6 +4,7 @@
  *   box.c         the rules, listeners and rows of a box
  *   question.c    the resolver of a box, and the sockets that a name needs before it is answered
  *   connection.c  from an accepted connection to a relay, or to a refusal
+ *   consent.c     what a person has said about names and ports
  *   lookup.c      the addresses of names
  *   race.c        connecting to one of several addresses
  *   first.c       what the first bytes of a client say about whom it wants
@@ -14,13 +15,13 @@
  *   leaf.c        certificates of hosts
  *
  * What a box can make the process use, at most: its names and their addresses (3 MiB), rows
- * (112 KiB), questions that wait (80 KiB), BOUND_MAX listening sockets, and CONNECTIONS_MAX
- * connections of two sockets each. A connection holds the first bytes of its client (FIRST_BYTES),
- * and after that in each direction what its receiver does not take, up to RELAY_BYTES: 256 MiB if
- * all receivers of all connections stop reading. Idle connections and those that flow hold nothing.
- * What the kernel keeps for a socket is bounded in the same way (relay.h). A connection for
- * requests holds WEB_HEAD_BYTES instead, and of a request and its response what exchange.h bounds;
- * EXCHANGE_COLLECTED_MAX requests of a box at most are collected.
+ * (112 KiB), questions that wait (80 KiB), consents (11 KiB), BOUND_MAX listening sockets, and
+ * CONNECTIONS_MAX connections of two sockets each. A connection holds the first bytes of its client
+ * (FIRST_BYTES), and after that in each direction what its receiver does not take, up to
+ * RELAY_BYTES: 256 MiB if all receivers of all connections stop reading. Idle connections and those
+ * that flow hold nothing. What the kernel keeps for a socket is bounded in the same way (relay.h).
+ * A connection for requests holds WEB_HEAD_BYTES instead, and of a request and its response what
+ * exchange.h bounds; EXCHANGE_COLLECTED_MAX requests of a box at most are collected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -85,6 +86,14 @@ struct held_secrets {
 	struct secrets all;
 };
 
+/* What a person has said about a name and port, or was asked. */
+struct consent {
+	const struct name *name;
+	uint16_t port;
+	enum consent_state { CONSENT_ASKED, CONSENT_GIVEN, CONSENT_REFUSED } state;
+	char reason[GATEWAY_REASON_BYTES]; /* CONSENT_REFUSED */
+};
+
 struct net_box {
 	struct service *service;
 	struct net_box *next;
@@ -96,6 +105,9 @@ struct net_box {
 	bool has_own;	     /* there are ports from PORT_OWN on */
 	struct names *names; /* `arg`: struct lookup, or NULL */
 	struct rows rows;
+	/* consent.c */
+	struct consent *consents; /* GATEWAY_ASKED_MAX; NULL before the first */
+	size_t n_consents;
 	/* question.c */
 	int resolver; /* -1: none */
 	uv_poll_t resolver_poll;
@@ -163,6 +175,22 @@ bool resolver_expire(struct net_box *b);
 void sockets_want(struct net_box *b);
 /* Bind a socket that was asked for; -1: there is none. Owns: takes @fd. */
 void sockets_take(struct net_box *b, int fd);
+
+/* ---- consent.c ---- */
+
+/*
+ * Return whether programs may connect to @port of @name, as far as a person decides that; without
+ * such a rule: CONSENT_GIVEN. If the person was not asked yet, do that.
+ * @reason: why not, if the result is CONSENT_REFUSED.
+ */
+enum consent_state consent_need(struct net_box *b, const struct name *name, uint16_t port,
+	char reason[GATEWAY_REASON_BYTES]);
+/* The same, without asking. */
+bool consent_is_given(const struct net_box *b, const struct name *name, uint16_t port);
+/* Take an answer; @reason: why not, NULL: they may. One that was not asked for is ignored. */
+void consent_answer(struct net_box *b, const char *name, uint16_t port, const char *reason);
+/* Forget all answers. */
+void consents_forget(struct net_box *b);
 
 /* ---- connection.c ---- */
 

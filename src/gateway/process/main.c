@@ -109,6 +109,23 @@ static void do_socket(struct order *o)
 		fd_close(&fd);
 }
 
+static void do_answer(struct order *o)
+{
+	char name[RULE_HOST_BYTES];
+	uint16_t port;
+	if (o->box && frame_read_place(name, &port, o->message))
+		consent_answer(o->box, name, port,
+			json_get_bool(o->message, "is_allowed")
+				? NULL
+				: json_get_text(o->message, "reason"));
+}
+
+static void do_forget(struct order *o)
+{
+	if (o->box)
+		consents_forget(o->box);
+}
+
 static void do_report(struct order *o)
 {
 	if (o->box)
@@ -130,6 +147,8 @@ static const struct {
 	{"open", do_open},
 	{"rules", do_rules},
 	{"socket", do_socket},
+	{"answer", do_answer},
+	{"forget", do_forget},
 	{"report", do_report},
 	{"close", do_close},
 };

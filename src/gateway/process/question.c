@@ -262,7 +262,9 @@ static void on_question(
 		answer(b, from, &q, RESOLVER_FOUND, name->v4);
 		return;
 	}
-	net_box_count(b, q.name, 0, GATEWAY_ALLOWED, "");
+	/* Of a name about which a person is asked, nothing is decided yet. */
+	if (rules_for_name(&b->rules, q.name)->kind != RULE_ASK)
+		net_box_count(b, q.name, 0, GATEWAY_ALLOWED, "");
 	bool is_all = want_all(b, name);
 	if (is_all && !is_wanted(b, name->v4, 0)) {
 		answer(b, from, &q, is_usable(b, name) ? RESOLVER_FOUND : RESOLVER_REFUSED,

@@ -8,7 +8,9 @@
 #include <strings.h>
 #include <stdio.h>
 
-enum { LABEL_MAX = 63, V4_BITS = 32, LEVEL_NAME = 1024 };
+enum { LABEL_MAX = 63, V4_BITS = 32 };
+/* How specific a rule is. That of RULE_BELOW grows with the length of its name. */
+enum { LEVEL_ASK = 1, LEVEL_ANY, LEVEL_BELOW, LEVEL_NAME = 1024 };
 
 static int bad(struct err *err, const char *text, const char *problem, const char *hint)
 {
@@ -200,8 +202,9 @@ static int read_name(struct rule *r, const char *host, const char *text, struct 
 		return 0;
 	if (strcmp(r->host, "none") == 0)
 		return bad(err, text, "\"none\" is no rule", "--net none alone: no network");
-	if (strcmp(r->host, "any") == 0) {
-		r->kind = RULE_ANY;
+	bool is_ask = strcmp(r->host, "ask") == 0;
+	if (is_ask || strcmp(r->host, "any") == 0) {
+		r->kind = is_ask ? RULE_ASK : RULE_ANY;
 		memset(r->host, 0, sizeof r->host);
 	}
 	return 0;
@@ -294,6 +297,9 @@ static int read_request(struct rule *r, const char *rest, const char *text, stru
 	if (n < 0)
 		return n;
 	r->is_http = true;
+	if (r->kind == RULE_ASK)
+		return bad(err, text, "a person is asked about connections, not about requests",
+			"--net ask");
 	if (r->kind != RULE_NETWORK)
 		return 0;
 	struct ip address = ip_of_v4(r->network);
@@ -344,14 +350,17 @@ int rule_parse(struct rule *out, const char *text, struct err *err)
 
 void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES])
 {
-	static const char *const before[] = {
-		[RULE_NAME] = "", [RULE_BELOW] = "*.", [RULE_NETWORK] = "", [RULE_ANY] = "any"};
+	static const char *const before[] = {[RULE_NAME] = "",
+		[RULE_BELOW] = "*.",
+		[RULE_NETWORK] = "",
+		[RULE_ANY] = "any",
+		[RULE_ASK] = "ask"};
 	char host[RULE_HOST_BYTES] = "", bits[8] = "", port[8] = "", to[IP_TEXT_BYTES + 16] = "";
 	char ip[IP_TEXT_BYTES];
 	if (r->kind == RULE_NETWORK) {
 		struct ip network = ip_of_v4(r->network);
 		ip_write(&network, host);
-	} else if (r->kind != RULE_ANY) {
+	} else {
 		(void)snprintf(host, sizeof host, "%s", r->host);
 	}
 	if (r->kind == RULE_NETWORK && r->bits < V4_BITS)
@@ -420,10 +429,10 @@ static size_t level_of(const struct rule *r, const char *name)
 	size_t host = strlen(r->host), bytes = strlen(name);
 	if (r->kind == RULE_NAME)
 		return strcmp(r->host, name) == 0 ? LEVEL_NAME : 0;
-	if (r->kind == RULE_ANY)
-		return bytes > 0;
+	if (r->kind == RULE_ANY || r->kind == RULE_ASK)
+		return bytes == 0 ? 0 : r->kind == RULE_ANY ? LEVEL_ANY : LEVEL_ASK;
 	if (r->kind == RULE_BELOW && bytes > host + 1 && name[bytes - host - 1] == '.')
-		return strcmp(r->host, name + bytes - host) == 0 ? 1 + host : 0;
+		return strcmp(r->host, name + bytes - host) == 0 ? LEVEL_BELOW + host : 0;
 	return 0;
 }
 

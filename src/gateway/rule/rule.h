@@ -6,6 +6,7 @@
  *   ADDRESS[:PORT]          one IPv4 address
  *   ADDRESS/BITS[:PORT]     the IPv4 addresses of a network
  *   any[:PORT]              every name, and no address
+ *   ask[:PORT]              every name, if a person allows the connection
  *   HOST:PORT=ADDRESS[:PORT]  one name, which is the given address of the host's network, IPv4 or
  *                           [IPv6]; so a service of the host can be reached: db:5432=127.0.0.1:5432
  *   !RULE                   the name may also have an address of a private network, but not of the
@@ -19,13 +20,13 @@
  * so "!" is refused there.
  *
  * Of the rules that fit a name, the most specific decides, wherever it stands: HOST before *.HOST,
- * a longer *.HOST before a shorter one, and any last. So "any" and "!db.internal:5432" together let
- * db.internal alone be private. Of rules for the same names, one with "=" decides before one
- * without, and one with "!" before one without. If one of the rules that decide is for requests,
- * then requests are all that is allowed, of these names and this port: TLS ends at the gateway, and
- * a request must fit one of these rules. So "any" and "GET api.example/v1" together allow all of
- * every other host, but of api.example one request. "GET any/" with a "*" behind it lets programs
- * read everything, and send nothing but a query.
+ * a longer *.HOST before a shorter one, then any, and ask last. So "any" and "!db.internal:5432"
+ * together let db.internal alone be private. Of rules for the same names, one with "=" decides
+ * before one without, and one with "!" before one without. If one of the rules that decide is for
+ * requests, then requests are all that is allowed, of these names and this port: TLS ends at the
+ * gateway, and a request must fit one of these rules. So "any" and "GET api.example/v1" together
+ * allow all of every other host, but of api.example one request. "GET any/" with a "*" behind it
+ * lets programs read everything, and send nothing but a query.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +44,7 @@ enum {
 	RULE_PORT_HTTPS = 443
 };
 
-enum rule_kind { RULE_NAME, RULE_BELOW, RULE_NETWORK, RULE_ANY };
+enum rule_kind { RULE_NAME, RULE_BELOW, RULE_NETWORK, RULE_ANY, RULE_ASK };
 
 struct rule {
 	enum rule_kind kind;

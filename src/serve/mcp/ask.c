@@ -33,6 +33,17 @@ json_t *mcp_approval_question(json_t *text, const char *description)
 		description, "required", key);
 }
 
+/* The same for a connection, which can be allowed once or for the session. */
+static json_t *connection_question(json_t *text)
+{
+	return json_pack(
+		"{s:s, s:{s:o, s:{s:s, s:{s:{s:s, s:s, s:[s,s,s], s:[s,s,s], s:s}}, s:[s]}}}",
+		"method", "elicitation/create", "params", "message", text, "requestedSchema",
+		"type", "object", "properties", key, "type", "string", "title", "Allow", "enum",
+		"no", "once", "session", "enumNames", "No", "Once, until the code has ended",
+		"For this session", "default", "no", "required", key);
+}
+
 bool mcp_approval_is_given(const json_t *answer)
 {
 	return strcmp(param_text(answer, "action", ""), "accept") == 0 &&
@@ -60,13 +71,30 @@ bool mcp_job_ask_for(struct mcp_job *job, const json_t *record)
 		if (i == ASKED_MAX)
 			break;
 		json_add_text(ids, id);
+		json_t *shown = mcp_text(text, strlen(text));
 		json_put_new(requests, id,
-			mcp_approval_question(mcp_text(text, strlen(text)),
-				"Let the code call this tool with these arguments"));
+			json_object_get(one, "connection")
+				? connection_question(shown)
+				: mcp_approval_question(shown,
+					  "Let the code call this tool with these arguments"));
 	}
 	mcp_job_ask(job, requests,
 		json_pack("{s:s, s:o}", "run", param_text(record, "run", ""), "approvals", ids));
 	return true;
+}
+
+/* Return the parameters of tool.approve for the person's @answer. */
+static json_t *decision_of(const char *id, const json_t *answer)
+{
+	const char *word = param_text(answer, "action", "");
+	const char *choice = param_text(json_object_get(answer, "content"), key, "");
+	bool is_chosen = strcmp(word, "accept") == 0 &&
+		(strcmp(choice, "once") == 0 || strcmp(choice, "session") == 0);
+	json_t *params = json_pack(
+		"{s:s, s:b}", "approval", id, "allow", is_chosen || mcp_approval_is_given(answer));
+	if (is_chosen)
+		json_put_text(params, "scope", choice);
+	return params;
 }
 
 static void decide(struct mcp_job *job);
@@ -88,10 +116,7 @@ static void decide(struct mcp_job *job)
 		const char *id = json_string_value(json_array_get(ids, job->n_decided));
 		const json_t *answer = id ? json_object_get(answers, id) : NULL;
 		if (answer) {
-			mcp_job_do(job, "tool.approve",
-				json_pack("{s:s, s:b}", "approval", id, "allow",
-					mcp_approval_is_given(answer)),
-				on_decided);
+			mcp_job_do(job, "tool.approve", decision_of(id, answer), on_decided);
 			return;
 		}
 		job->n_decided++;

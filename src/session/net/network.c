@@ -106,6 +106,12 @@ static void on_ready(void *arg, const struct err *err)
 	tell_ready(arg, err);
 }
 
+static void on_ask(void *arg, const char *name, uint16_t port)
+{
+	struct network *n = arg;
+	n->events.ask(n->events.arg, name, port);
+}
+
 static void on_row(void *arg, const struct gateway_row *row)
 {
 	struct network *n = arg;
@@ -160,6 +166,7 @@ static void hand_over(struct network *n, struct gateway_sockets *sockets)
 {
 	const struct gateway_events events = {.ready = on_ready,
 		.want_socket = on_want_socket,
+		.ask = on_ask,
 		.row = on_row,
 		.lost = on_lost,
 		.arg = n};
@@ -244,6 +251,18 @@ void network_set_rights(struct network *n, const struct network_rights *rights)
 {
 	take_rights(n, rights);
 	begin(n);
+}
+
+void network_answer(struct network *n, const char *name, uint16_t port, const char *reason)
+{
+	if (n->gate)
+		gateway_box_answer(n->gate, name, port, reason);
+}
+
+void network_forget(struct network *n)
+{
+	if (n->gate)
+		gateway_box_forget(n->gate);
 }
 
 void network_report(struct network *n, gateway_report_fn *done, void *arg)

@@ -12,6 +12,8 @@ struct network_events {
 	 * network_open(), and once after each network_set_rules(), from the loop or during the
 	 * call. */
 	void (*ready)(void *arg, const struct err *err);
+	/* A person has to decide about a connection, see struct gateway_events. */
+	void (*ask)(void *arg, const char *name, uint16_t port);
 	/* A program of the box has asked for something new, see struct gateway_events. */
 	void (*row)(void *arg, const struct gateway_row *row);
 	/* The gateway has died. From now on, the box of @n has no network. The callee may close @n.
@@ -39,6 +41,10 @@ struct network *network_open(
 /* Replace the rights. Connections that they do not allow end. If `ready` gets an error, the rules
  * from before stay in force. Must not be called before `ready` was called. */
 void network_set_rights(struct network *n, const struct network_rights *rights);
+
+/* Answer `ask`; see gateway_box_answer(). Forget all answers; see gateway_box_forget(). */
+void network_answer(struct network *n, const char *name, uint16_t port, const char *reason);
+void network_forget(struct network *n);
 
 /* Ask what programs have done since the last report, see gateway_box_report(). @done is called from
  * the loop or during the call. */

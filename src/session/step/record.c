@@ -178,7 +178,7 @@ static json_t *usage_json(const struct record *r)
 		round_ms(r->wall_ms), "cpu_ms", round_ms((double)r->usage.cpu_us / 1000),
 		"memory_peak_bytes", (json_int_t)r->usage.memory_peak_bytes, "queued_ms",
 		round_ms(r->queued_ms), "oom_kills", (json_int_t)r->usage.n_oom_kills));
-	if (r->tools.calls)
+	if (r->tools.calls || r->waited_ms > 0)
 		json_put_new(usage, "waited_ms", json_real(round_ms(r->waited_ms)));
 	return usage;
 }

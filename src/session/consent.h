@@ -1,0 +1,17 @@
+/* Questions whether programs of a session may connect to a host. SPDX-License-Identifier:
+ * Apache-2.0
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct session;
+
+/* Have a person asked whether programs may connect to @port of @host. */
+void consent_ask(struct session *s, const char *host, uint16_t port);
+/* Withdraw the questions that wait, and refuse the connections, for @reason. */
+void consent_stop(struct session *s, const char *reason);
+/* Withdraw the questions of which rules decide now. */
+void consent_recheck(struct session *s);
+/* Withdraw all, and have the gateway forget all answers: a step begins, or is over. */
+void consent_forget(struct session *s);

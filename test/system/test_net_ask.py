@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""With the rule `ask`, a person decides about each host that a program wants to connect to."""
+
+import os
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+sys.path.insert(0, HERE)
+import harness  # noqa: E402
+import service  # noqa: E402
+import upstream  # noqa: E402
+from test_net import TRY, rows  # noqa: E402
+
+# Names that no resolver knows: a connection that is allowed fails then, since the name is looked up.
+ALLOWED, REFUSED = "looked up", "a person has refused it"
+
+
+def became(record, name, port=80):
+    return [ALLOWED if row["verdict"] == "failed" and "name" in row["reason"] else row["reason"]
+            for row in rows(record, name=name, port=port)]
+
+
+class Ask(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.engine = service.Engine()
+        cls.addClassCleanup(cls.engine.stop)
+
+    def session(self, *rules, **params):
+        s = self.engine.session(net=list(rules or ["ask"]), **params)
+        self.addCleanup(s.close)
+        return s
+
+    def begin(self, s, code, **params):
+        """Start a step. Returns: the run."""
+        return self.engine.call("step.run", session=s.id, code=TRY + code, approvals=True, wait_ms=0, **params)["run"]
+
+    def questions(self, run, n=1):
+        """Wait until the step asks @n questions, which stay open. Returns: them, by host and port."""
+        end = time.monotonic() + harness.TIMEOUT_S
+        while time.monotonic() < end:
+            record = self.engine.call("step.get", run=run)
+            if record["status"] != "running" or len(record.get("approvals", ())) == n:
+                break
+            time.sleep(0.02)
+        self.assertEqual(record["status"], "running", record)
+        return {(q["connection"]["host"], q["connection"]["port"]): q for q in record["approvals"]}
+
+    def answer(self, question, allow, **scope):
+        said = self.engine.call("tool.approve", approval=question["approval"], allow=allow, **scope)
+        self.assertEqual(said, {"tool": "retort.connect"})
+
+    def wait(self, run):
+        end = time.monotonic() + harness.TIMEOUT_S
+        while (record := self.engine.call("step.get", run=run, wait_ms=60000))["status"] == "running" and time.monotonic() < end:
+            time.sleep(0.02)  # it is answered at once while a question waits
+        return record
+
+    def one(self, s, name, allow, **scope):
+        """Run a step that asks about one host. Returns: its record."""
+        run = self.begin(s, f"print(ask({name!r}, 80))")
+        (_, question), = self.questions(run).items()
+        self.answer(question, allow, **scope)
+        return self.wait(run)
+
+    def test_a_person_says_no(self):
+        s = self.session()
+        run = self.begin(s, "print(ask('api.invalid', 80), ask('api.invalid', 80))")
+        (place, question), = self.questions(run).items()
+        self.assertEqual(place, ("api.invalid", 80))
+        self.assertEqual(question["text"], "A program wants to connect to api.invalid, port 80.\nAllow the connection?")
+        self.answer(question, False)
+        record = self.wait(run)
+        self.assertEqual(record["stdout"], "ECONNRESET ECONNRESET\n")  # asked once
+        self.assertEqual(became(record, "api.invalid"), [REFUSED])
+        self.assertGreater(record["usage"]["waited_ms"], 0)
+
+    def test_once_is_until_the_step_ends(self):
+        s = self.session()
+        self.assertEqual(became(self.one(s, "api.invalid", True), "api.invalid"), [ALLOWED])
+        self.assertEqual(self.engine.call("session.net", session=s.id)["net"], ["ask"])
+        self.assertEqual(became(self.one(s, "api.invalid", False, scope="once"), "api.invalid"), [REFUSED])
+
+    def test_for_the_session(self):
+        s = self.session()
+        self.assertEqual(became(self.one(s, "api.invalid", True, scope="session"), "api.invalid"), [ALLOWED])
+        self.assertEqual(self.engine.call("session.net", session=s.id)["net"], ["ask", "api.invalid:80"])
+        self.assertEqual(became(s.run(TRY + "ask('api.invalid', 80)"), "api.invalid"), [ALLOWED])
+        # Another port is another question, and the program cannot answer it.
+        run = self.begin(s, "ask('api.invalid', 443)")
+        self.assertEqual(list(self.questions(run)), [("api.invalid", 443)])
+        self.engine.call("step.interrupt", run=run)
+        self.assertEqual(became(self.wait(run), "api.invalid", 443), ["its step is being stopped"])
+
+    def test_many_at_once(self):
+        s = self.session("ask", "ask:7000", "no.invalid:7000")
+        run = self.begin(s, """
+import threading
+all = [threading.Thread(target=ask, args=(f"{name}.invalid", port))
+       for name in ("a", "b", "c", "no") for port in (80, 7000) for _ in range(3)]
+[t.start() for t in all]
+[t.join() for t in all]
+""")
+        questions = self.questions(run, 7)
+        for (name, port), question in questions.items():
+            self.answer(question, port == 80, scope="session" if port == 80 else "once")
+        record = self.wait(run)
+        for name in ("a", "b", "c", "no"):
+            self.assertEqual(became(record, f"{name}.invalid"), [ALLOWED])
+            self.assertEqual(became(record, f"{name}.invalid", 7000), [ALLOWED if name == "no" else REFUSED])
+        end = time.monotonic() + harness.TIMEOUT_S
+        while time.monotonic() < end:
+            net = self.engine.call("session.net", session=s.id)["net"]
+            if len(net) == 7:
+                break
+        self.assertEqual(sorted(net), sorted(["ask", "ask:7000", "no.invalid:7000"] + [f"{x}.invalid:80" for x in ("a", "b", "c", "no")]))
+
+    def test_rules_decide_first(self):
+        with upstream.Tcp(upstream.echo) as echo:
+            s = self.session("ask", f"db.test:80=127.0.0.1:{echo.port}", "any:443")
+            record = s.run(TRY + "print(ask('db.test', 80, b'hello'), ask('x.invalid', 443))")
+        self.assertEqual(record["stdout"], "b'hello' ECONNRESET\n")
+        self.assertEqual(became(record, "x.invalid", 443), [ALLOWED])
+
+    def test_rules_that_come_meanwhile(self):
+        s = self.session()
+        run = self.begin(s, "print(ask('api.invalid', 80))")
+        self.questions(run)
+        self.engine.call("session.net", session=s.id, net=["api.invalid", "ask"])
+        record = self.engine.call("step.get", run=run, wait_ms=60000)
+        self.assertEqual(became(self.wait(run), "api.invalid"), [ALLOWED], record)
+
+    def test_nobody_is_there(self):
+        s = self.session()
+        record = s.run(TRY + "print(ask('api.invalid', 80))")
+        self.assertEqual(became(record, "api.invalid"), ["nobody is here to be asked"])
+        done = harness.run(TRY + "ask('api.invalid', 80)", "--net", "ask")
+        self.assertIn("net: api.invalid:80 refused: nobody is here to be asked: --net api.invalid\n", done.err)
+
+    def test_programs_between_steps(self):
+        s = self.session()
+        started = self.engine.call("process.start", session=s.id, argv=["python3", "-c", TRY + "print(ask('api.invalid', 80))"])
+        self.engine.call("process.wait", session=s.id, process=started["process"])
+        record = s.run("1")
+        self.assertEqual(became(record, "api.invalid"), ["nobody is asked between steps"])
+        self.assertEqual(became(self.one(s, "api.invalid", True), "api.invalid"), [ALLOWED])  # asked anew
+
+    def test_the_wall_clock_stands_still(self):
+        s = self.session(limits={"timeout_ms": 1500})
+        run = self.begin(s, "print(ask('api.invalid', 80))")
+        (_, question), = self.questions(run).items()
+        time.sleep(2)
+        self.answer(question, False)
+        self.assertEqual(self.wait(run)["status"], "ok")
+
+    def test_a_step_that_ends_without_an_answer(self):
+        s = self.session()
+        run = self.begin(s, "import threading\nthreading.Thread(target=ask, args=('api.invalid', 80), daemon=True).start()\n"
+                            "import time; time.sleep(1)")
+        (_, question), = self.questions(run).items()
+        record = self.wait(run)
+        self.assertEqual(became(record, "api.invalid"), ["its step is over"])
+        with self.assertRaises(service.Refused) as caught:
+            self.answer(question, True)
+        self.assertEqual(caught.exception.code, "not_found")
+
+    def test_branches_ask_themselves(self):
+        s = self.session()
+        self.one(s, "api.invalid", True, scope="session")
+        below = service.Session(self.engine, self.engine.call("session.branch", session=s.id))
+        self.assertEqual(self.engine.call("session.net", session=below.id)["net"], ["ask", "api.invalid:80"])
+        self.assertEqual(became(self.one(below, "b.invalid", True, scope="session"), "b.invalid"), [ALLOWED])
+        self.assertEqual(self.engine.call("session.net", session=s.id)["net"], ["ask", "api.invalid:80"])
+
+    def test_rules(self):
+        for rule, words in (("GET ask/*", "a person is asked about connections, not about requests"),
+                            ("ask=127.0.0.1", "only one name can lead to an address")):
+            done = harness.run("1", "--net", rule)
+            self.assertEqual(done.status, 2)
+            self.assertIn(words, done.err)
+
+    def test_calls_of_tools_are_not_for_the_session(self):
+        with self.assertRaises(service.Refused) as caught:
+            self.engine.call("tool.approve", approval="a-nothing", allow=True, scope="always")
+        self.assertEqual(caught.exception.code, "usage")
+
+
+class Restart(harness.Case):
+    def test_what_was_allowed_for_the_session_stays(self):
+        state = os.path.join(harness.make_dir(), "state")
+        with service.Engine(state=state) as engine:
+            Ask.engine, s = engine, engine.session(net=["ask"])
+            Ask("one").one(s, "api.invalid", True, scope="session")
+        with service.Engine(state=state) as engine:
+            self.assertEqual(engine.call("session.net", session=s.id)["net"], ["ask", "api.invalid:80"])
+
+
+if __name__ == "__main__":
+    harness.main()
