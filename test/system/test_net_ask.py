@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """With the rule `ask`, a person decides about each host that a program wants to connect to."""
 
+import json
 import os
 import sys
 import time
@@ -11,6 +12,8 @@ sys.path.insert(0, HERE)
 import harness  # noqa: E402
 import service  # noqa: E402
 import upstream  # noqa: E402
+import test_mcp as mcp  # noqa: E402
+import test_repl as repl  # noqa: E402
 from test_net import TRY, rows  # noqa: E402
 
 # Names that no resolver knows: a connection that is allowed fails then, since the name is looked up.
@@ -195,6 +198,86 @@ class Restart(harness.Case):
             Ask("one").one(s, "api.invalid", True, scope="session")
         with service.Engine(state=state) as engine:
             self.assertEqual(engine.call("session.net", session=s.id)["net"], ["ask", "api.invalid:80"])
+
+
+class Clients(harness.Case):
+    """Whom the question reaches: clients of MCP, and people at a terminal."""
+
+    CODE = TRY + "print(ask('api.invalid', 80))\nprint('over')"
+    NO = "net: api.invalid:80 refused: a person has refused it"
+
+    def form(self, mcp, question):
+        rows = question["params"]["requestedSchema"]["properties"]["approve"]
+        self.assertEqual(rows["enum"], ["no", "once", "session"])
+        self.assertIn("wants to connect to api.invalid, port 80", question["params"]["message"])
+
+    def test_mcp(self):
+        with mcp.Mcp("--net", "ask", version=None) as client:
+            client.call("initialize", protocolVersion="2025-11-25", capabilities={"elicitation": {}},
+                        clientInfo={"name": "t", "version": "0"})
+            for answer, is_allowed in (({"action": "accept", "content": {"approve": "no"}}, False),
+                                       ({"action": "accept", "content": {"approve": "once"}}, True),
+                                       ({"action": "accept", "content": {}}, False), ({"action": "decline"}, False),
+                                       ({"action": "accept", "content": {"approve": "session"}}, True)):
+                number = client.send("tools/call", name="run_code", arguments={"code": self.CODE})
+                question = client.read()
+                self.form(client, question)
+                client.write({"jsonrpc": "2.0", "id": question["id"], "result": answer})
+                text = mcp.Result(client.answer(number)).text
+                self.assertEqual("its name was not found" in text, is_allowed, text)
+                self.assertEqual(self.NO in text, not is_allowed, text)
+            self.assertIn("its name was not found", mcp.Result(
+                client.call("tools/call", name="run_code", arguments={"code": self.CODE})).text)  # not asked again
+
+    def test_mcp_in_the_modern_era(self):
+        can = {**mcp.MODERN, mcp.META + "clientCapabilities": {"elicitation": {}}}
+        with mcp.Mcp("--net", "ask", version=None) as client:
+            call = {"name": "run_code", "arguments": {"code": self.CODE}, "_meta": can}
+            for choice, says in (("no", self.NO), ("once", "its name was not found"), ("no", self.NO)):
+                asked = client.call("tools/call", **call)
+                [(key, question)] = asked["inputRequests"].items()
+                self.form(client, question)
+                done = client.call("tools/call", **call, requestState=asked["requestState"], inputResponses={
+                    key: {"action": "accept", "content": {"approve": choice}}})
+                self.assertIn(says, mcp.Result(done).text)
+
+    def test_who_cannot_ask_is_told(self):
+        with mcp.Mcp("--net", "ask") as client:
+            self.assertIn("refused: nobody is here to be asked", client.run(self.CODE).text)
+
+    def test_the_repl(self):
+        t = repl.Terminal("--net", "ask")
+        t.wait(">>> ")
+        t.type("import socket\r")
+        t.wait(">>> ")
+        for typed, says in (("n", "a person has refused it"), ("y", "not found"), ("", "a person has refused it"),
+                            ("s", "not found")):
+            t.type("socket.create_connection(('api.invalid', 80)).recv(1)\r")
+            self.assertIn("wants to connect to api.invalid, port 80", t.wait("[y]es, once / for this [s]ession / [N]o "))
+            t.type(typed + "\r")
+            t.wait(says)
+            t.wait(">>> ")
+        t.type("socket.create_connection(('api.invalid', 80)).recv(1)\r")
+        t.wait("not found")
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+
+    def agent(self, says, *options):
+        """A model that must be told what became of the connection."""
+        model = os.path.join(harness.make_dir(), "model.jsonl")
+        with open(model, "w", encoding="utf-8") as f:
+            f.write(json.dumps({"reply": {"text": f"```python\n{self.CODE}\n```"}}) + "\n")
+            f.write(json.dumps({"reply": {"text": "Done."}, "expect_last": ["net: api.invalid:80", says]}) + "\n")
+        return ["agent", "--model", "replay:" + model, "--net", "ask", *options, "Say it."]
+
+    def test_an_agent(self):
+        for typed, says in (("n", "a person has refused it"), ("s", "not found")):
+            t = repl.Terminal(command=self.agent(says))
+            t.wait("for this [s]ession")
+            t.type(typed + "\r")
+            self.assertIn("Done.", t.rest())
+        done = harness.retort(*self.agent("nobody is here to be asked", "--json"))
+        self.assertIn("Done.", done.out)
 
 
 if __name__ == "__main__":

@@ -255,7 +255,7 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 		return r;
 	snprintf(id, sizeof id, "%s", session_text(session, "session"));
 	json_decref(session);
-	agent->can_ask = agent->args.tools && !agent->args.json && !agent->args.jsonl &&
+	agent->can_ask = !agent->args.json && !agent->args.jsonl &&
 		approver_open(&agent->approver, agent->service);
 	return service_call(agent->service, "agent.run", call_params(agent, create ? id : NULL),
 		&listener, result, err);

@@ -254,7 +254,7 @@ static int prepare(struct repl *repl, struct err *err)
 	r = r < 0 ? r : editor_open(&repl->reader.editor, &editor, err);
 	r = r < 0 ? r : watch_terminal(repl, err);
 	if (r == 0)
-		repl->can_ask = repl->args.tools && editor_is_terminal(repl->reader.editor) &&
+		repl->can_ask = editor_is_terminal(repl->reader.editor) &&
 			approver_open(&repl->approver, repl->service);
 	return r < 0 ? r : repl_create(repl, err);
 }
