@@ -6,6 +6,7 @@
  *
  *     LOADING ──> ASKING ──> CALLING ──> answered        a tool of a server
  *             ──> HANDLED ──> answered                   a name that a handler answers: retort.…
+ *     ASKING ──> answered                                whether programs may connect to a host
  *
  * gate_start() checks the limits of calls per minute.
  *
@@ -285,15 +286,6 @@ void gate_decide(struct gate_call *call)
 		gate_call_is_tainted(call) ? ", the session has read data that others wrote" : "");
 }
 
-static void decide_connection(struct gate_call *call)
-{
-	if (call->is_trial)
-		gate_fail(
-			call, "ToolDenied", NULL, "nobody is asked for one of several candidates");
-	else if (!gate_ask(call))
-		gate_fail(call, "ToolDenied", NULL, CONNECT_NOBODY);
-}
-
 /* ---- LOADING: calls that wait for servers' lists of tools ---- */
 
 static void answer_own(struct gate_call *call)
@@ -426,7 +418,7 @@ static void begin(struct gate_call *call)
 		return;
 	}
 	if (call->is_connection) {
-		decide_connection(call);
+		gate_ask_connection(call);
 		return;
 	}
 	call->own = gate_own_find(call->name);

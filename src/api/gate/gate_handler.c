@@ -71,6 +71,15 @@ bool gate_ask(struct gate_call *call)
 	return false;
 }
 
+void gate_ask_connection(struct gate_call *call)
+{
+	if (call->is_trial)
+		gate_fail(
+			call, "ToolDenied", NULL, "nobody is asked for one of several candidates");
+	else if (!gate_ask(call))
+		gate_fail(call, "ToolDenied", NULL, CONNECT_NOBODY);
+}
+
 /* The question of a session whether programs may connect to a host, whose name is printable. */
 static json_t *connection_question(const struct gate_call *call)
 {

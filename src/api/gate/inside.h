@@ -88,4 +88,6 @@ void gate_perform(struct gate_call *call, const struct catalog_tool *t);
  * approval, gate_give() to those that can answer it. Returns: false if no handler takes the
  * call. */
 bool gate_ask(struct gate_call *call);
+/* Ask whether programs may connect to a host. If nobody can be asked, the call fails. */
+void gate_ask_connection(struct gate_call *call);
 bool gate_give(struct gate_call *call);

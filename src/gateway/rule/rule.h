@@ -1,5 +1,6 @@
 /*
  * Network rules: which names and ports a box may connect to. Pure.
+ * SPDX-License-Identifier: Apache-2.0
  *
  *   HOST[:PORT]             one name; without a port, 80 and 443
  *   *.HOST[:PORT]           all names below HOST, at any depth, but not HOST itself
@@ -27,8 +28,6 @@
  * gateway, and a request must fit one of these rules. So "any" and "GET api.example/v1" together
  * allow all of every other host, but of api.example one request. "GET any/" with a "*" behind it
  * lets programs read everything, and send nothing but a query.
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
 
