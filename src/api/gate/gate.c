@@ -1,6 +1,7 @@
 /*
  * The gate. Every tool call passes through it, whether code in a box makes the call or a client
  * does (tool.call).
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The states of a call (inside.h):
  *
@@ -30,8 +31,6 @@
  * A callback that gets an answer may end sessions, detach handlers and make new calls. So a call is
  * removed from all lists before it is answered, and code that uses the call afterwards holds a
  * reference (n_holds).
- *
- * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/gate/inside.h"
 
