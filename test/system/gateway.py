@@ -180,6 +180,12 @@ class Gateway:
         self.say("rules", box, rules=rules, has_resolver=False)
         return self.hear("ready", box)
 
+    def answer(self, box, is_allowed, reason=""):
+        """Wait for a question, and answer it. Returns: the name and port."""
+        message = self.hear("ask", box)
+        self.say("answer", box, name=message["name"], port=message["port"], is_allowed=is_allowed, reason=reason)
+        return message["name"], message["port"]
+
     def report(self, box):
         """The rows of a report as {(name, port, verdict, reason): row}, and how many did not fit."""
         self.say("report", box)

@@ -417,6 +417,9 @@ class Boxes(harness.Case):
             self.assertIn('demo.echo can change something, and destroy.\n{"from":"xxx', question["text"])
             self.assertIn("bytes more that are not shown", question["text"])
             self.assertNotIn("tools/call", methods(one))
+            with self.assertRaises(rpc.Failed) as caught:  # that is for connections only
+                client("tool.approve", approval=question["approval"], allow=True, scope="session")
+            self.assertEqual(caught.exception.code, "usage")
             self.assertEqual(client("tool.approve", approval=question["approval"], allow=True), {"tool": "demo.echo"})
             record = client("step.get", run=run, wait_ms=60000)
             self.assertEqual((record["status"], record["value"]["text/plain"]), ("ok", repr("x" * 3000)))

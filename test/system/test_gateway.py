@@ -219,6 +219,77 @@ class Names(Bench):
         self.assertIn(("more.example", 0, REFUSED, "the box has asked for more than 4096 names"), self.rows())
 
 
+class Consent(Bench):
+    """The rule `ask`: the engine says what a person has decided."""
+
+    def setUp(self):
+        super().setUp()
+        self.own = self.serve_at_own_address()
+        self.port = self.server.port
+        self.open(f"!ask:{self.port}", "ask")
+
+    def connect(self):
+        """Connect to the server, while the gateway gets its socket."""
+        with self.gate.hearing():
+            return self.box.connect("inside.example", self.port)
+
+    def test_allowed(self):
+        with self.connect() as s, self.box.connect("inside.example", self.port) as other:
+            s.sendall(b"\0early")
+            self.assertEqual(self.rows(), {})  # nothing has happened yet
+            self.assertEqual(self.server.n, 0)
+            self.assertEqual(self.gate.answer(1, True), ("inside.example", self.port))
+            self.assertEqual(s.recv(6), b"\0early")
+            self.check_echo(other)  # of both, one question
+            self.assertEqual(self.rows()["inside.example", self.port, ALLOWED, ""]["n"], 2)
+
+    def test_refused(self):
+        with self.connect() as s, self.box.connect("inside.example", 443) as other:
+            self.assertEqual(self.gate.answer(1, False, "a person says no"), ("inside.example", self.port))
+            self.assertTrue(is_reset(s))
+            self.assertEqual(self.gate.answer(1, True), ("inside.example", 443))
+            self.assertTrue(is_reset(other))
+        rows = self.rows()
+        self.assertIn(("inside.example", self.port, REFUSED, "a person says no"), rows)
+        reason, = [why for name, port, _, why in rows if port == 443]
+        self.assertTrue(reason.startswith(f"its address {self.own} is "), reason)  # that rule has no "!"
+        self.assertTrue(is_refused(lambda: self.box.connect("inside.example", self.port)))  # it is not asked again
+        self.assertEqual(self.server.n, 0)
+
+    def test_forgotten(self):
+        with self.connect() as s, self.box.connect("inside.example", 443) as waits:
+            self.gate.answer(1, True)
+            self.check_echo(s)
+            self.gate.say("forget", 1)
+            self.assertTrue(is_reset(s))
+            self.assertTrue(is_reset(waits))
+            rows = self.rows()
+            self.assertIn(("inside.example", self.port, REFUSED, "it was allowed for one step"), rows)
+            self.assertIn(("inside.example", 443, REFUSED, "its step is over"), rows)
+        self.gate.say("answer", 1, name="inside.example", port=self.port, is_allowed=True, reason="")  # to no question
+        self.gate.hear("ask", 1)  # the second one of before
+        with self.box.connect("inside.example", self.port) as s:
+            self.assertEqual(self.gate.answer(1, True), ("inside.example", self.port))  # asked again
+            self.check_echo(s)
+
+    def test_rules_decide_meanwhile(self):
+        with self.connect() as s:
+            self.gate.hear("ask", 1)
+            self.gate.replace(1, [f"!inside.example:{self.port}"])
+            self.check_echo(s)
+        self.gate.replace(1, ["other.example"])
+        self.assertEqual(self.server.n, 1)
+
+    def test_no_more_than_64_questions(self):
+        self.gate.replace(1, ["ask"])
+        with contextlib.ExitStack() as stack:
+            for i in range(64):
+                stack.enter_context(self.box.connect(f"n{i}.example", 80))
+            with self.box.connect("one-more.example", 80) as s:
+                self.assertTrue(is_reset(s))
+            self.assertIn(("one-more.example", 80, REFUSED, "its step has asked for 64 places already"), self.rows())
+
+
 class OwnPorts(Bench):
     """Ports that programs of the box could use themselves."""
 

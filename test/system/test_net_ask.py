@@ -184,11 +184,6 @@ all = [threading.Thread(target=ask, args=(f"{name}.invalid", port))
             self.assertEqual(done.status, 2)
             self.assertIn(words, done.err)
 
-    def test_calls_of_tools_are_not_for_the_session(self):
-        with self.assertRaises(service.Refused) as caught:
-            self.engine.call("tool.approve", approval="a-nothing", allow=True, scope="always")
-        self.assertEqual(caught.exception.code, "usage")
-
 
 class Restart(harness.Case):
     def test_what_was_allowed_for_the_session_stays(self):

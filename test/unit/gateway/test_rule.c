@@ -29,7 +29,7 @@ TEST(rules_as_they_are_written)
 		{"db:5432=127.0.0.1", "db:5432=127.0.0.1:5432"}, {"db:5432=127.0.0.1:15432", NULL},
 		{"db:1=[::1]:2", NULL}, {"db:1=[::1]", "db:1=[::1]:1"},
 		{"db:1=[::ffff:10.0.0.1]:2", "db:1=10.0.0.1:2"}, {"0xabc.com", NULL},
-		{"a-.-b", NULL}};
+		{"a-.-b", NULL}, {"Ask", "ask"}, {"!ask:22", NULL}, {"*.ask", NULL}};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct err err = {0};
 		struct rule r, again;
@@ -109,6 +109,8 @@ static const struct {
 	{"10.1.0.0/8:22", "beyond", "--net 10.0.0.0/8:22"},
 	{"10.0.0.1/31", "beyond", "--net 10.0.0.0/31"},
 	{"0.0.0.0/0", "1 to 32", "--net any"},
+	{"GET ask/*", "not about requests", "--net ask"},
+	{"ask:80=10.0.0.1", "only one name", "HOST:PORT=ADDRESS"},
 	{"10.0.0.0/33", "1 to 32", "/8"},
 	{"10.0.0.0/", "1 to 32", "/8"},
 	{"10.0.0.0/x", "1 to 32", "/8"},
@@ -208,6 +210,18 @@ TEST(the_most_specific_decides)
 	CHECK(!rules_for_port(&r, "api.example", 22));
 	CHECK(!rules_for_port(&r, "", 80));
 	CHECK(!rules_for_port(&r, "a", 0));
+}
+
+TEST(a_person_is_asked_last)
+{
+	struct rules r = PARSE("ask", "!ask:22", "any:443", "*.x", "db:22");
+	CHECK_STR(parsed_text(rules_for_port(&r, "api.example", 80)), "ask");
+	CHECK_STR(parsed_text(rules_for_port(&r, "api.example", 443)), "any:443");
+	CHECK_STR(parsed_text(rules_for_port(&r, "api.example", 22)), "!ask:22");
+	CHECK_STR(parsed_text(rules_for_port(&r, "a.x", 80)), "*.x");
+	CHECK_STR(parsed_text(rules_for_port(&r, "db", 22)), "db:22");
+	CHECK(!rules_for_port(&r, "api.example", 5432));
+	CHECK(!rules_for_address(&r, 0x0a010203, 80));
 }
 
 TEST(a_name_by_any_port)
