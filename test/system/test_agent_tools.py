@@ -105,6 +105,12 @@ class Candidates(harness.Case):
         self.assertEqual(done.status, 0, done)
         self.assertNotIn("tools/call", methods(demo))
 
+    def test_nobody_is_asked_about_connections_of_candidates(self):
+        code = python("import socket\nsocket.create_connection(('api.invalid', 80)).recv(1)")
+        done = agent("Call.", code, code, line("No.", times=0, expect_last=["refused: nobody is asked for one of several candidates"]),
+                     options=["--best-of", "2", "--net", "ask"])
+        self.assertEqual(done.status, 0, done)
+
     def test_queries_of_candidates_that_lose_are_paid_for(self):
         """And those of the one that is kept are not asked again when the task goes on in a new box."""
         state, where = harness.make_dir(), harness.make_dir()
