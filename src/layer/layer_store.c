@@ -409,6 +409,23 @@ static int place(struct layer_build *b, int layers, const char *digest, int *oth
 	return -EBUSY;
 }
 
+/* Return the text of a description, which must not be larger than what read_about() takes. Owns: the
+ * caller frees. Returns: NULL and @err. */
+static char *about_text(const json_t *about, struct err *err)
+{
+	char *text = json_dumps(about, JSON_COMPACT | JSON_SORT_KEYS);
+	if (text && strlen(text) <= LAYER_ABOUT_BYTES)
+		return text;
+	if (text)
+		(void)err_fail(err, ERR_LIMIT, "install fewer packages",
+			"the list of what is in the template is larger than %d MiB",
+			LAYER_ABOUT_BYTES >> 20);
+	else
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a template");
+	free(text);
+	return NULL;
+}
+
 int layer_build_commit(struct layer_build *b, const char *digest, const char *owner, json_t *about,
 	struct err *err)
 {
@@ -416,17 +433,16 @@ int layer_build_commit(struct layer_build *b, const char *digest, const char *ow
 	cleanup_fd int layers = open_layers(b->store, false);
 	cleanup_fd int names = open_owner(b->store, owner, true);
 	cleanup_fd int other = -1;
+	json_put_text(about, "layer", digest);
+	char *text = about_text(about, err);
+	if (!text)
+		return -err_errno(err->code);
 	int r = MIN(layers, names);
 	if (r >= 0)
 		r = place(b, layers, digest, &other);
-	if (r < 0)
-		return err_sys(err, file_code(-r), -r, "keep the layer");
-	json_put_text(about, "layer", digest);
-	char *text = json_dumps(about, JSON_COMPACT | JSON_SORT_KEYS);
-	if (!text)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a template");
 	file_of(json_get_text(about, "name"), file);
-	r = file_put(names, file, text, strlen(text), 0600, FILE_PUT_SYNC);
+	if (r >= 0)
+		r = file_put(names, file, text, strlen(text), 0600, FILE_PUT_SYNC);
 	free(text);
 	if (r < 0)
 		return err_sys(err, file_code(-r), -r, "keep the template");

@@ -12,7 +12,7 @@
  *   SEALING     a thread makes the layer read-only and names it; then it gets its place in the
  * store
  *
- * While a box runs, a timer has a thread count what is in the layer, since no quota limits a
+ * While a box runs, a timer has a thread count what it has written, since no quota limits a
  * directory of the host; a build that is too large is stopped.
  *
  * What a box has written is only read without following links, and up to a limit.
@@ -223,9 +223,13 @@ static void stop(struct build *b)
 static void perform_measure(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
-	if (layer_measure(b->place.tree_fd, b->max_bytes, &b->sum, &b->found) == 0)
-		(void)layer_measure(
-			b->dirs.command_fd, b->max_bytes - b->sum.bytes, &b->sum, &b->found);
+	const int counted[] = {b->place.tree_fd, b->dirs.command_fd, b->dirs.out_fd};
+	int r = 0;
+	b->sum = (struct layer_sum){.bytes = 0};
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(counted); i++)
+		r = layer_measure(counted[i], b->max_bytes, &b->sum, &b->found);
+	if (r == 0)
+		(void)build_cache_check(&b->cache, b->max_bytes, &b->found);
 }
 
 static void on_measured(struct work *work)

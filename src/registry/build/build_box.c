@@ -38,9 +38,21 @@ void build_cache_open(struct build_cache *cache, const char *state, const char *
 		cache->lock_fd = take_fd(fd);
 }
 
+int build_cache_check(const struct build_cache *cache, uint64_t layer_bytes, struct err *err)
+{
+	struct layer_sum sum = {.bytes = 0};
+	uint64_t max_bytes = BUILD_CACHE_BYTES + layer_bytes;
+	int r = cache->lock_fd < 0 ? 0 : layer_measure(cache->lock_fd, max_bytes, &sum, err);
+	if (r < 0 && err->code == ERR_LIMIT)
+		return err_fail(err, ERR_LIMIT, "allow more: --disk",
+			"what the package managers have in their cache is larger than %llu MiB",
+			(unsigned long long)(max_bytes >> 20));
+	return r;
+}
+
 void build_cache_close(struct build_cache *cache)
 {
-	struct layer_sum sum;
+	struct layer_sum sum = {.bytes = 0};
 	struct err err;
 	if (cache->lock_fd >= 0 && layer_measure(cache->lock_fd, BUILD_CACHE_BYTES, &sum, &err) < 0)
 		(void)layer_clear(cache->lock_fd);

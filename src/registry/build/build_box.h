@@ -22,6 +22,9 @@ enum { BUILD_CACHE_BYTES = INT32_C(1) << 30 };
 
 /* Open the cache of @owner below the directory @state. */
 void build_cache_open(struct build_cache *cache, const char *state, const char *owner);
+/* Check the size of a cache that is in use: a template of @layer_bytes may need as much besides
+ * BUILD_CACHE_BYTES. Blocks: for the time of a walk. Errors: ERR_LIMIT, ERR_IO. */
+int build_cache_check(const struct build_cache *cache, uint64_t layer_bytes, struct err *err);
 /* Empty the cache if it is larger than BUILD_CACHE_BYTES, and unlock it. Blocks: for the time of
  * the removal, so a thread calls it. */
 void build_cache_close(struct build_cache *cache);

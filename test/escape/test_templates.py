@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""T-TEMPLATE-…: what runs in a build of a template attacks the engine that takes the result, and other builds."""
+
+import contextlib
+import hashlib
+import json
+import os
+import pty
+import secrets
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(HERE, "..", "system"))
+import attack  # noqa: E402,F401
+import harness  # noqa: E402
+import registry  # noqa: E402
+
+
+def digest_of(tree):
+    """The digest of a layer, as src/layer/layer_tree.h has it."""
+    digest = hashlib.sha256()
+
+    def add(*words):
+        digest.update(b"".join(word + b"\0" for word in words))
+
+    def walk(folder):
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            st = os.lstat(path)
+            if stat.S_ISDIR(st.st_mode):
+                add(b"d", name)
+                walk(path)
+            elif stat.S_ISLNK(st.st_mode):
+                add(b"l", name, os.readlink(path))
+            else:
+                with open(path, "rb") as f:
+                    data = f.read()
+                add(b"x" if st.st_mode & 0o111 else b"f", name, str(len(data)).encode())
+                digest.update(data)
+        if folder != tree:
+            add(b"..")
+
+    tree = os.fsencode(tree)
+    walk(tree)
+    add(b"..")
+    return digest.hexdigest()
+
+
+class Case(harness.Case):
+    """Each has a state directory of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = harness.make_dir()
+        self.env = {"XDG_STATE_HOME": self.state}
+        self.layers = os.path.join(self.state, "retort", "layers")
+        self.outside = harness.make_dir()
+        self.secret = secrets.token_hex(16)
+        self.canary = os.path.join(self.outside, "canary")
+        with open(self.canary, "w", encoding="ascii") as f:
+            f.write(self.secret)
+        self.addCleanup(self.check_outside)
+
+    def check_outside(self):
+        """Nobody has changed the directory of the canary."""
+        self.assertEqual(os.listdir(self.outside), ["canary"])
+        with open(self.canary, encoding="ascii") as f:
+            self.assertEqual(f.read(), self.secret)
+
+    def template(self, *args):
+        return harness.retort("template", *args, env=self.env)
+
+    def build(self, *args, name="evil"):
+        done = self.template("build", name, *args)
+        self.assertNotIn(self.secret, done.out + done.err)
+        return done
+
+    def says(self, done):
+        """The lines that the engine has for the user."""
+        return [line for line in done.err.splitlines() if line.startswith("retort: ")]
+
+    def check_refused(self, done, *words):
+        """It failed with one clear line, and has left nothing."""
+        self.assertIn(done.status, (1, 2, 125), done)
+        (line,) = self.says(done)
+        for word in words:
+            self.assertIn(word, line)
+        self.assertEqual(self.template("ls", "-q").out, "")
+        self.assertEqual(os.listdir(self.layers), [])
+
+    def in_box(self, code, name="evil"):
+        record = harness.record(code, "--template", name, env=self.env)
+        self.assertNotIn(self.secret, json.dumps(record))
+        self.assertEqual(record["status"], "ok", record)
+        return record["stdout"]
+
+    def tree(self, name="evil"):
+        """The layer of a template, whose digest has been compared with its files."""
+        about = self.template("show", name, "--json").json()
+        tree = os.path.join(self.layers, about["layer"], "tree")
+        self.assertEqual(digest_of(tree), about["layer"])
+        return tree
+
+
+@unittest.skipUnless(registry.NPM, "no npm")
+class Package(Case):
+    """What runs when a package is installed."""
+
+    def setUp(self):
+        super().setUp()
+        self.there = registry.Registry()
+        self.addCleanup(self.there.stop)
+        self.env.update(self.there.env)
+
+    def install(self, code, *options):
+        package = {"name": "evil", "version": "1.0.0", "scripts": {"postinstall": "/usr/bin/python3 evil.py >&2 || kill -9 $PPID"}}
+        code = "import os, subprocess, sys\nos.chdir('/build/out')\n" + code
+        self.there.tarball("evil", "1.0.0", {"package.json": json.dumps(package), "evil.py": code}, hasInstallScript=True)
+        return self.build("--npm", "evil", *options)
+
+    def test_T_TEMPLATE_OUT_other_kinds_of_files(self):
+        """In place of a list that the engine reads: links to the host's files, a FIFO, a directory, a hole."""
+        for code in (f"os.symlink({self.canary!r}, 'apt.lock')", "os.symlink('/proc/self/environ', 'apt.lock')", "os.mkfifo('apt.lock')",
+                     "os.mkdir('apt.lock')", "open('apt.lock', 'w').truncate(7 << 30)"):
+            with self.subTest(code=code):
+                self.check_refused(self.install(code), "the build has written no list of packages to apt.lock")
+
+    def test_T_TEMPLATE_OUT_other_contents(self):
+        """Lists that are no text, no list of packages, or endless."""
+        line = "npm\\tx\\t1\\tsha512:x\\n"
+        for code in ("open('apt.lock', 'wb').write(b'{\\0\\xff')", f"open('packages', 'w').write('{line}' * 1000000)",
+                     f"open('packages', 'w').write('{line}' * 20001)"):
+            with self.subTest(code=code):
+                self.check_refused(self.install(code), "the build has written no list of packages")
+
+    def test_T_TEMPLATE_OUT_control_characters(self):
+        """Names that would steer the terminal of who looks at the template."""
+        for name in ("\x1b]0;evil\x07", "a\u202eb"):
+            with self.subTest(name=name):
+                code = f"open('packages', 'w', encoding='utf-8', newline='').write('pip\\t' + {name!r} + '\\t1\\tsha256:x\\n')"
+                self.check_refused(self.install(code), "the build has written no list of packages")
+
+    def test_T_TEMPLATE_OUT_larger_than_what_is_read(self):
+        """Lists that become so large in the description of the template that nobody can read it any more."""
+        done = self.install("for name in ('apt.lock', 'pip.lock'):\n    open(name, 'w').write('\\x01' * (15 << 20))")
+        self.check_refused(done, "the list of what is in the template is larger than 64 MiB")
+
+    def test_T_TEMPLATE_FLOOD_beside_the_layer(self):
+        """Fill the disk of the host where the size of the layer is not counted."""
+        for place, size, words in (("out/x", 30 << 20, "larger than 20 MiB"), ("cache/x", 2 << 30, "cache")):
+            with self.subTest(place=place):
+                code = f"open('/build/{place}', 'w').truncate({size})\nimport time; time.sleep(60)"
+                self.check_refused(self.install(code, "--disk", "20m"), words)
+
+    def test_T_TEMPLATE_PLACE_of_the_command(self):
+        """What a package leaves where the result of the command goes."""
+        for code in (f"os.symlink({self.outside!r}, 'opt')", "open('opt', 'w')", "os.makedirs('opt/evil'), open('opt/evil/x', 'w').write('package')",
+                     f"os.mkdir('opt'), os.symlink({self.outside!r}, 'opt/evil')", "os.mkdir('opt'), os.chmod('opt', 0)"):
+            with self.subTest(code=code):
+                done = self.install("os.chdir('/build/layer')\n" + code, "--", "sh", "-c", "echo command >x")
+                if done.status == 0:
+                    self.tree()
+                    self.assertEqual(self.in_box("print(open('/opt/evil/x').read())"), "command\n\n")
+                    self.assertEqual(self.template("rm", "evil").status, 0)
+                else:
+                    self.check_refused(done)
+                self.check_outside()
+
+    def test_T_TEMPLATE_LATER_writes(self):
+        """Processes that go on when the installation and the command have ended."""
+        write = "import sys\ni = 0\nwhile True:\n    i += 1\n    open(sys.argv[1] + str(i % 50), 'a').write('evil')\n"
+        start = f"""
+import subprocess, sys, time
+for n in "ab":
+    subprocess.Popen([sys.executable, "-c", {write!r}, PLACE + n], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+time.sleep(0.2)
+"""
+        command = "PLACE = '/opt/evil/'" + start
+        done = self.install("PLACE = '/build/layer/opt-'" + start, "--", "python3", "-c", command)
+        self.assertEqual(done.status, 0, done)
+        tree = self.tree()
+        self.assertGreater(len(os.listdir(tree)), 10)
+        self.assertGreater(len(os.listdir(os.path.join(tree, "opt", "evil"))), 10)
+        self.assertEqual(self.tree(), tree)
+        self.assertEqual(os.listdir(self.layers), [os.path.basename(os.path.dirname(tree))])
