@@ -409,8 +409,8 @@ static int place(struct layer_build *b, int layers, const char *digest, int *oth
 	return -EBUSY;
 }
 
-/* Return the text of a description, which must not be larger than what read_about() takes. Owns: the
- * caller frees. Returns: NULL and @err. */
+/* Return the text of a description, which must not be larger than what read_about() takes. Owns:
+ * the caller frees. Returns: NULL and @err. */
 static char *about_text(const json_t *about, struct err *err)
 {
 	char *text = json_dumps(about, JSON_COMPACT | JSON_SORT_KEYS);

@@ -15,7 +15,8 @@
  * While a box runs, a timer has a thread count what it has written, since no quota limits a
  * directory of the host; a build that is too large is stopped.
  *
- * What a box has written is only read without following links, and up to a limit.
+ * A box ends with its step (is_once), so that none of its processes writes while the layer is
+ * sealed. What a box has written is only read without following links, and up to a limit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -376,8 +377,11 @@ static int open_session(struct build *b, const struct order *order, struct err *
 	int r = order_check(&b->order, order, &engine->install, engine->trust, err);
 	if (r < 0)
 		return r;
-	const struct session_config config = {
-		.engine = engine, .order = &b->order, .id = b->order.id, .stdin_fd = -1};
+	const struct session_config config = {.engine = engine,
+		.order = &b->order,
+		.id = b->order.id,
+		.is_once = true,
+		.stdin_fd = -1};
 	const struct session_events events = {
 		.arg = b, .opened = on_opened, .done = on_done, .closed = on_closed};
 	r = session_open(&b->session, &config, &events, err);
