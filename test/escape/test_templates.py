@@ -119,10 +119,13 @@ class Package(Case):
         self.addCleanup(self.there.stop)
         self.env.update(self.there.env)
 
-    def install(self, code, *options):
+    def put_package(self, code):
         package = {"name": "evil", "version": "1.0.0", "scripts": {"postinstall": "/usr/bin/python3 evil.py >&2 || kill -9 $PPID"}}
         code = "import os, subprocess, sys\nos.chdir('/build/out')\n" + code
         self.there.tarball("evil", "1.0.0", {"package.json": json.dumps(package), "evil.py": code}, hasInstallScript=True)
+
+    def install(self, code, *options):
+        self.put_package(code)
         return self.build("--npm", "evil", *options)
 
     def test_T_TEMPLATE_OUT_other_kinds_of_files(self):
@@ -190,3 +193,46 @@ time.sleep(0.2)
         self.assertGreater(len(os.listdir(os.path.join(tree, "opt", "evil"))), 10)
         self.assertEqual(self.tree(), tree)
         self.assertEqual(os.listdir(self.layers), [os.path.basename(os.path.dirname(tree))])
+
+    def test_T_TEMPLATE_SECRET_of_the_hosts_clients(self):
+        """Passwords that apt, npm, pip and others have on the host: neither box of a build may see one."""
+        home = harness.make_dir()
+        for path in (".netrc", ".npmrc", ".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", "apt/auth.conf", "apt/auth.conf.d/x.conf",
+                     "apt/apt.conf", "apt/apt.conf.d/99x", "apt/sources.list.d/x.list", "apt/sources.list"):
+            os.makedirs(os.path.dirname(os.path.join(home, path)), exist_ok=True)
+            with open(os.path.join(home, path), "w", encoding="utf-8") as f:
+                f.write(f"# {self.secret}\n" if "sources" not in path else f"deb http://bob:{self.secret}@localhost/ ./\n")
+        self.env.update(HOME=home, NPM_TOKEN=self.secret, PIP_PASSWORD=self.secret)
+        half, rest = self.secret[:20], self.secret[20:]
+        look = f"""
+import os, subprocess
+open("/tmp/decoy", "w").write({half!r} + {rest!r})
+found = subprocess.run(["grep", "-rslF", {half!r} + {rest!r}, "/etc", "/root", "/home", "/build/in", "/build/cache", "/var", "/tmp", "/run"],
+                       stdout=subprocess.PIPE, text=True).stdout.split()
+found += [name for name, value in os.environ.items() if {half!r} + {rest!r} in value]
+"""
+        self.put_package(look + "open('/build/layer/found', 'w').write(repr(found))")
+        command = ["python3", "-c", look + "open('found', 'w').write(repr(found))"]
+        # another user's apt cannot be given other files
+        script = 'mount --bind "$0" /etc/apt && exec "$@"' if harness.IS_ROOT and os.path.isdir("/etc/apt") else 'exec "$@"'
+        begin = [*(["unshare", "--mount"] if harness.IS_ROOT else []), "sh", "-c", script, os.path.join(home, "apt"), harness.RETORT]
+
+        def build(*args):
+            words = [*begin, "template", "build", "evil", *args]
+            return harness.Result(subprocess.run(words, env=harness.environment(self.env), capture_output=True,
+                                                 timeout=harness.TIMEOUT_S, check=False))
+
+        done = build("--npm", "evil", "--", *command)
+        self.assertEqual(done.status, 0, done)
+        for place in ("found", "opt/evil/found"):
+            with open(os.path.join(self.tree(), place), encoding="utf-8") as f:
+                self.assertEqual(f.read(), "['/tmp/decoy']")
+        if "mount" in script:
+            for comment in ("", "# "): # a box could read a comment, too
+                with open(os.path.join(home, "apt/sources.list.d/x.list"), "w", encoding="utf-8") as f:
+                    f.write("deb http://deb.debian.org/debian x main\n" + comment + f"deb http://bob:{self.secret}@localhost/debian x main\n")
+                os.truncate(os.path.join(home, "apt/sources.list"), 0)
+                done = build("--npm", "evil", "--apt", "jq", "--net", "!debian")
+                self.assertEqual(done.status, 2, done)
+                self.assertIn("/etc/apt/sources.list.d/x.list: an address has a user name or a password", done.err)
+                self.assertNotIn(self.secret, done.err)

@@ -392,6 +392,11 @@ static int open_session(struct build *b, const struct order *order, struct err *
 	return r;
 }
 
+static bool has_apt(const struct build *b)
+{
+	return json_object_get(b->spec, "apt") != NULL;
+}
+
 /* Open the box of the present state. */
 static int open_box(struct build *b, struct err *err)
 {
@@ -400,7 +405,8 @@ static int open_box(struct build *b, struct err *err)
 	int r = order_parse(&kept, b->box, strlen(b->box), err);
 	if (r < 0)
 		return r;
-	build_volumes_of(&volumes, b->table->engine, &b->place, &b->cache, b->name);
+	const struct build_what what = {.name = b->name, .has_apt = has_apt(b)};
+	build_volumes_of(&volumes, b->table->engine, &b->place, &b->cache, &what);
 	struct order order = kept.order;
 	if (b->state == BUILD_INSTALLING) {
 		order.volumes = volumes.installing;
@@ -440,7 +446,9 @@ static int admit(struct registry *r, const struct registry_build *req, struct er
 
 static int make_places(struct build *b, struct err *err)
 {
-	int r = layer_build_begin(&b->place, b->table->layers, b->owner, b->name, err);
+	int r = has_apt(b) ? build_check_sources(err) : 0;
+	if (r == 0)
+		r = layer_build_begin(&b->place, b->table->layers, b->owner, b->name, err);
 	if (r == 0)
 		r = build_dirs_make(&b->dirs, &b->place, err);
 	if (r == 0)

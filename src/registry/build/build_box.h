@@ -44,6 +44,15 @@ void build_dirs_close(struct build_dirs *dirs);
  * already. */
 int build_dirs_join(const struct layer_build *place, const char *name, struct err *err);
 
+struct build_what {
+	const char *name; /* of the template */
+	bool has_apt;	  /* Debian packages are installed */
+};
+
+/* Check that the host's lists of apt repositories have no password: a build of Debian packages has
+ * them. Errors: ERR_USAGE. */
+int build_check_sources(struct err *err);
+
 /* The volumes of the box that installs, and of the one that runs the command. They point into the
  * struct. */
 struct build_volumes {
@@ -53,4 +62,5 @@ struct build_volumes {
 	char command_dst[80];
 };
 void build_volumes_of(struct build_volumes *v, const struct engine *engine,
-	const struct layer_build *place, const struct build_cache *cache, const char *name);
+	const struct layer_build *place, const struct build_cache *cache,
+	const struct build_what *what);
