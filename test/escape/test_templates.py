@@ -197,11 +197,14 @@ time.sleep(0.2)
     def test_T_TEMPLATE_SECRET_of_the_hosts_clients(self):
         """Passwords that apt, npm, pip and others have on the host: neither box of a build may see one."""
         home = harness.make_dir()
+        is_root = harness.IS_ROOT and os.path.isdir("/etc/apt")
+        if is_root: # another user's apt cannot be given other files
+            shutil.copytree("/etc/apt", os.path.join(home, "apt"), symlinks=True)
         for path in (".netrc", ".npmrc", ".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", "apt/auth.conf", "apt/auth.conf.d/x.conf",
-                     "apt/apt.conf", "apt/apt.conf.d/99x", "apt/sources.list.d/x.list", "apt/sources.list"):
+                     "apt/apt.conf", "apt/apt.conf.d/99x", "apt/sources.list.d/x.list"):
             os.makedirs(os.path.dirname(os.path.join(home, path)), exist_ok=True)
             with open(os.path.join(home, path), "w", encoding="utf-8") as f:
-                f.write(f"# {self.secret}\n" if "sources" not in path else f"deb http://bob:{self.secret}@localhost/ ./\n")
+                f.write(f"// {self.secret}\n" if "sources" not in path else f"deb http://bob:{self.secret}@localhost/ ./\n")
         self.env.update(HOME=home, NPM_TOKEN=self.secret, PIP_PASSWORD=self.secret)
         half, rest = self.secret[:20], self.secret[20:]
         look = f"""
@@ -213,12 +216,10 @@ found += [name for name, value in os.environ.items() if {half!r} + {rest!r} in v
 """
         self.put_package(look + "open('/build/layer/found', 'w').write(repr(found))")
         command = ["python3", "-c", look + "open('found', 'w').write(repr(found))"]
-        # another user's apt cannot be given other files
-        script = 'mount --bind "$0" /etc/apt && exec "$@"' if harness.IS_ROOT and os.path.isdir("/etc/apt") else 'exec "$@"'
-        begin = [*(["unshare", "--mount"] if harness.IS_ROOT else []), "sh", "-c", script, os.path.join(home, "apt"), harness.RETORT]
+        with_apt = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/apt && exec "$@"', os.path.join(home, "apt")]
 
         def build(*args):
-            words = [*begin, "template", "build", "evil", *args]
+            words = [*(with_apt if is_root else []), harness.RETORT, "template", "build", "evil", *args]
             return harness.Result(subprocess.run(words, env=harness.environment(self.env), capture_output=True,
                                                  timeout=harness.TIMEOUT_S, check=False))
 
@@ -227,12 +228,9 @@ found += [name for name, value in os.environ.items() if {half!r} + {rest!r} in v
         for place in ("found", "opt/evil/found"):
             with open(os.path.join(self.tree(), place), encoding="utf-8") as f:
                 self.assertEqual(f.read(), "['/tmp/decoy']")
-        if "mount" in script:
-            for comment in ("", "# "): # a box could read a comment, too
-                with open(os.path.join(home, "apt/sources.list.d/x.list"), "w", encoding="utf-8") as f:
-                    f.write("deb http://deb.debian.org/debian x main\n" + comment + f"deb http://bob:{self.secret}@localhost/debian x main\n")
-                os.truncate(os.path.join(home, "apt/sources.list"), 0)
-                done = build("--npm", "evil", "--apt", "jq", "--net", "!debian")
-                self.assertEqual(done.status, 2, done)
-                self.assertIn("/etc/apt/sources.list.d/x.list: an address has a user name or a password", done.err)
-                self.assertNotIn(self.secret, done.err)
+        if is_root:
+            with open(os.path.join(home, "apt/sources.list.d/x.list"), "w", encoding="utf-8") as f:
+                f.write(f"# deb http://bob:{self.secret}@localhost/debian x main\n") # a box could read a comment, too
+            done = build("--npm", "evil", "--apt", "jq", "--net", "!debian")
+            self.assertIn("/etc/apt/sources.list.d/x.list: an address has a user name or a password", done.err)
+            self.assertEqual(done.status, 2, done)
