@@ -15,9 +15,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { OWNER_CHARS = 32, RANDOM_BYTES = sizeof "building-" + 12, STATE_BYTES = PATH_MAX - 200 };
+enum { PLACE_TRIES = 1000, PLACE_WAIT_NS = 5000000 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
@@ -385,6 +387,7 @@ static bool remove_beside(void *arg, int dir, const char *name)
 }
 
 /* Give the build its final name. If there is a layer of this name, lock that one instead: *@other.
+ * Another engine has it locked while it writes a template, or while it looks for what nobody needs.
  * Returns: 0 or negative errno. */
 static int place(struct layer_build *b, int layers, const char *digest, int *other)
 {
@@ -392,7 +395,7 @@ static int place(struct layer_build *b, int layers, const char *digest, int *oth
 	(void)each(b->dir_fd, remove_beside, NULL);
 	if (syncfs(b->tree_fd) < 0)
 		return -errno;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < PLACE_TRIES; i++) {
 		if (renameat(layers, name, layers, digest) == 0) {
 			(void)fsync(layers);
 			snprintf(b->path, sizeof b->path, "%s/layers/%s", b->store->state, digest);
@@ -405,6 +408,7 @@ static int place(struct layer_build *b, int layers, const char *digest, int *oth
 			*other = take_fd(fd);
 			return 0;
 		}
+		(void)nanosleep(&(struct timespec){.tv_nsec = PLACE_WAIT_NS}, NULL);
 	}
 	return -EBUSY;
 }

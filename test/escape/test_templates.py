@@ -234,3 +234,155 @@ found += [name for name, value in os.environ.items() if {half!r} + {rest!r} in v
             done = build("--npm", "evil", "--apt", "jq", "--net", "!debian")
             self.assertIn("/etc/apt/sources.list.d/x.list: an address has a user name or a password", done.err)
             self.assertEqual(done.status, 2, done)
+
+
+class Command(Case):
+    """What a command leaves, without packages."""
+
+    def command(self, code, *options):
+        return self.build(*options, "--", "python3", "-c", "import os, subprocess, sys, time\n" + code)
+
+    def test_T_TEMPLATE_COMMAND_leaves_what_is_no_file(self):
+        """Devices, FIFOs, set-id files, whiteouts, links out, names that steer: the template has plain files only."""
+        done = self.command(f"""
+def attempt(f, *args):
+    try:
+        f(*args)
+    except OSError:
+        pass
+open("plain", "w").write("x"), os.link("plain", "hard"), os.symlink({self.canary!r}, "out"), os.symlink("/", "usr"), os.mkfifo("fifo")
+attempt(os.mknod, "whiteout", 0o20666, 0), attempt(os.mknod, "disk", 0o60666, os.makedev(8, 0))
+open("set-id", "w"), attempt(os.chmod, "set-id", 0o6777)
+open("-rf\\n\\x1b[31m", "w"), os.makedirs("opaque/..."), attempt(os.setxattr, "opaque", "user.overlay.opaque", b"y")
+attempt(os.setxattr, ".", "user.overlay.redirect", b"/etc"), os.chmod("opaque", 0), os.chmod(".", 0o777)
+for path in ("../evil2", "/opt/x", "/x", "/usr/x", "/etc/x", "/build/x", "../../usr/x"):
+    attempt(open, path, "w")
+attempt(os.rename, "/opt/evil", "/opt/other"), attempt(os.rmdir, "/opt/evil"), attempt(os.symlink, "/tmp", "/opt/evil")
+""")
+        self.assertEqual(done.status, 0, done)
+        top = self.tree()
+        self.assertEqual((os.listdir(top), os.listdir(top + "/opt")), (["opt"], ["evil"]))
+        found = {}
+        for folder, dirs, names in os.walk(top):
+            for path in [folder, *(os.path.join(folder, name) for name in (*dirs, *names))]:
+                found[os.path.relpath(path, top + "/opt/evil")] = st = os.lstat(path)
+                self.assertEqual([n for n in os.listxattr(path, follow_symlinks=False) if n.startswith("user.")], [], path)
+                self.assertTrue(stat.S_ISLNK(st.st_mode) or st.st_mode in (0o100644, 0o100755, 0o40755), path)
+        self.assertEqual(set(found) - {"..", "../.."}, {".", "plain", "hard", "out", "usr", "set-id", "-rf\n\x1b[31m", "opaque", "opaque/..."})
+        self.assertEqual(self.in_box("import os\ntry: open('/opt/evil/out')\nexcept OSError: print(len(os.listdir('/opt/evil/usr/usr')) > 3)"), "True\n")
+
+    def test_T_TEMPLATE_COMMAND_floods(self):
+        """Too deep, and a hole that is 1 TiB or as large as a file may be."""
+        self.check_refused(self.command("for _ in range(3000): os.mkdir('d'), os.chdir('d')"), "directories deep")
+        code = """
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+for size in (1 << 40, 8 << 30):
+    try:
+        open("hole", "w").truncate(size)
+        break
+    except OSError as e:
+        print(e)
+"""
+        self.check_refused(self.command(code, "--disk", "100m"), "larger than 100 MiB")
+
+    def test_T_TEMPLATE_TERMINAL_output_of_a_build(self):
+        """What a package prints, and the error that repeats it, do not steer the terminal."""
+        code = "sys.stderr.write('\\x1b]0;evil\\x07 \\x9b31m \\u202e\\r\\n'), sys.exit(1)"
+        pid, fd = pty.fork()
+        if pid == 0:
+            env = harness.environment({**self.env, "NO_COLOR": "1", "PYTHONUTF8": "1"})
+            argv = [harness.RETORT, "template", "build", "evil", "-e", "PYTHONUTF8=1", "--", "python3", "-c", "import sys\n" + code]
+            os.execve(harness.RETORT, argv, env)
+        shown = b""
+        with contextlib.suppress(OSError):
+            while data := os.read(fd, 4096):
+                shown += data
+        os.close(fd)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 1)
+        self.assertEqual(shown.count(b"\\x1b]0;evil\\x07"), 2, shown)
+        for bad in (b"\x1b]", b"\x07", "\x9b".encode(), "\u202e".encode()):
+            self.assertNotIn(bad, shown)
+
+
+class Words(Case):
+    """What a caller gives a package manager."""
+
+    def test_T_TEMPLATE_OPTION_in_place_of_a_package(self):
+        """Options, also behind what a client takes for the end of a line, or skips at its beginning."""
+        option = "--index-url=http://evil.test"
+        bad = [option, "-e", "--prefix=/", "-r/etc/passwd", "", *(" \t\n\r\v\f\x1c\x85\xa0\u2028\u3000\ufeff")]
+        bad += [space + option for space in " \t\v\f\x85\xa0\u2028\u3000\ufeff"]
+        bad += ["x" + end + option for end in "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"]
+        for word in bad:
+            for kind in ("pip", "npm", "apt"):
+                if kind == "pip" or word in bad[:5]:
+                    self.check_never_begun(self.build(f"--{kind}={word}"), f"{kind}: ", "is no package")
+
+    def check_never_begun(self, done, *words):
+        self.assertEqual((done.status, done.out), (2, ""), done)
+        (line,) = self.says(done)
+        for word in words:
+            self.assertIn(word, line)
+        self.assertFalse(os.path.exists(self.layers))
+
+    def test_T_TEMPLATE_LOCK_of_somebody_else(self):
+        """Locks with other files, other types, options as packages, and without an end."""
+        path = os.path.join(harness.make_dir(), "lock")
+        spec = {"pip": ["x"]}
+        for lock, spec in (({"../x": "y"}, spec), ({"pip.lock\n": "y"}, spec), ({"packages": "y"}, spec), ({"upgrade": ""}, spec), ({"": ""}, spec),
+                           ({"pip.lock": 1}, spec), ({"pip.lock": ["x"]}, spec), ({"pip.lock": "a\0b"}, spec), ({}, {"pip": [" -rx"]}),
+                           ({}, {"pip": "x"}), ({}, {"command": [1]}), ({}, {}), ({str(i): "" for i in range(100000)}, spec)):
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"lock": lock, "spec": spec}, f)
+            done = self.build("--lock", path)
+            self.assertEqual((done.status, done.out, len(self.says(done))), (2, "", 1), (str(lock)[:100], done))
+            self.assertEqual(os.listdir(self.layers) if os.path.exists(self.layers) else [], [])
+
+
+class Engines(Case):
+    """Two engines with one state directory, and engines that are killed."""
+
+    FILES = 400
+    USE = f"print({{open('/opt/evil/%d' % i).read() for i in range({FILES})}})"
+
+    def make(self, word):
+        """The command that builds a template of many files, which all have @word."""
+        return ["build", "evil", "--upgrade", "--", "python3", "-c", f"for i in range({self.FILES}): open(str(i), 'w').write({word!r})"]
+
+    def check_whole(self, words, is_needed=False):
+        """Whatever is listed is complete."""
+        names = self.template("ls", "-q").out.split()
+        self.assertIn(names, [["evil"]] if is_needed else [[], ["evil"]])
+        if names:
+            folder = os.path.join(self.tree(), "opt", "evil")
+            self.assertEqual(len(os.listdir(folder)), self.FILES)
+            self.assertIn(self.in_box(self.USE), [f"{{'{w}'}}\n" for w in words])
+        return names
+
+    def start(self, *args):
+        return subprocess.Popen([harness.RETORT, *args], env=harness.environment(self.env), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_T_TEMPLATE_RACE_of_two_engines(self):
+        """One name is built, used and removed by several at a time."""
+        seen = set()
+        for _ in range(harness.sample(6, 60)):
+            jobs = [(kind, self.start(*args)) for kind, args in (
+                ("build", ("template", *self.make("one"))), ("build", ("template", *self.make("two"))), ("build", ("template", *self.make("one"))),
+                ("run", ("run", "--template", "evil", "-c", self.USE)), ("show", ("template", "show", "evil", "--json")),
+                ("rm", ("template", "rm", "evil")), ("run", ("run", "--template", "evil", "-c", self.USE)), ("ls", ("template", "ls", "--json")))]
+            for kind, job in jobs:
+                out, err = job.communicate(timeout=harness.TIMEOUT_S)
+                lines = [line for line in err.splitlines() if line.startswith("retort: ")]
+                seen.add((kind, job.returncode, *(line[:90] for line in lines)))
+                if job.returncode == 0 and kind == "run":
+                    self.assertIn(out, ("{'one'}\n", "{'two'}\n"))
+                elif job.returncode == 0 and kind == "ls":
+                    self.assertTrue(all(row["files"] == self.FILES for row in json.loads(out)), out)
+        for row in sorted(seen): print(row)
+        self.check_whole(("one", "two"))
+        self.template("rm", "evil")
+        self.template("build", "other", "--", "touch", "x")
+        self.template("rm", "other")
+        self.assertEqual(os.listdir(self.layers), [])
