@@ -255,12 +255,36 @@ static bool sweep_row(void *arg, int layers, const char *name)
 	return false;
 }
 
-/* Remove the layers that no template has and nobody uses, and builds whose engine was killed. */
+/* Remove the temporary files of engines that were killed while they wrote a template. Who writes
+ * one has a shared lock. */
+static bool sweep_owner(void *arg, int dir, const char *name)
+{
+	(void)arg;
+	cleanup_fd int lock = open_dir(dir, name);
+	int fd = open_dir(dir, name);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	if (!list)
+		fd_close(&fd);
+	bool is_locked = list && flock(lock, LOCK_EX | LOCK_NB) == 0;
+	while (is_locked && (entry = readdir(list)))
+		if (entry->d_name[0] == '.') /* no template is called so */
+			(void)unlinkat(lock, entry->d_name, 0);
+	if (list)
+		(void)closedir(list);
+	return false;
+}
+
+/* Remove the layers that no template has and nobody uses, and what engines have left that were
+ * killed. */
 static void sweep(struct layer_store *s)
 {
 	cleanup_fd int layers = open_layers(s, false);
+	cleanup_fd int owners = open_place(s, "templates", false);
 	if (layers >= 0)
 		(void)each(layers, sweep_row, s);
+	if (owners >= 0)
+		(void)each(owners, sweep_owner, NULL);
 }
 
 int layer_store_remove(struct layer_store *s, const char *owner, const char *name, bool *is_in_use,
@@ -445,6 +469,8 @@ int layer_build_commit(struct layer_build *b, const char *digest, const char *ow
 	if (r >= 0)
 		r = place(b, layers, digest, &other);
 	file_of(json_get_text(about, "name"), file);
+	if (r >= 0 && flock(names, LOCK_SH) < 0) /* see sweep_owner() */
+		r = -errno;
 	if (r >= 0)
 		r = file_put(names, file, text, strlen(text), 0600, FILE_PUT_SYNC);
 	free(text);

@@ -257,6 +257,24 @@ TEST(a_layer_that_another_engine_has_locked)
 	layer_store_close(s);
 }
 
+TEST(temporary_files_of_killed_engines)
+{
+	TREE t = tree_new();
+	struct layer_store *s = open_in(&t);
+	const char *left = "/templates/-/.retort-left";
+	need_build(s, "", "one", "text", NULL);
+	tree_put(&t, left, "half");
+	int busy = open(tree_path(&t, "/templates/-"), O_RDONLY | O_CLOEXEC);
+	CHECK_INT(flock(busy, LOCK_SH), 0);
+	need_build(s, "", "two", "text", NULL);
+	CHECK_INT(access(tree_path(&t, left), F_OK), 0);
+	CHECK_INT(close(busy), 0);
+	need_build(s, "", "three", "text", NULL);
+	CHECK(access(tree_path(&t, left), F_OK) < 0);
+	CHECK_INT(count(&t, "/templates/-"), 3);
+	layer_store_close(s);
+}
+
 TEST(a_description_that_nobody_could_read)
 {
 	TREE t = tree_new();
