@@ -2,6 +2,7 @@
 """T-TEMPLATE-…: what runs in a build of a template attacks the engine that takes the result, and other builds."""
 
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -366,23 +367,83 @@ class Engines(Case):
 
     def test_T_TEMPLATE_RACE_of_two_engines(self):
         """One name is built, used and removed by several at a time."""
-        seen = set()
         for _ in range(harness.sample(6, 60)):
-            jobs = [(kind, self.start(*args)) for kind, args in (
-                ("build", ("template", *self.make("one"))), ("build", ("template", *self.make("two"))), ("build", ("template", *self.make("one"))),
-                ("run", ("run", "--template", "evil", "-c", self.USE)), ("show", ("template", "show", "evil", "--json")),
-                ("rm", ("template", "rm", "evil")), ("run", ("run", "--template", "evil", "-c", self.USE)), ("ls", ("template", "ls", "--json")))]
+            jobs = [(args[1], self.start(*args)) for args in (
+                ("template", *self.make("one")), ("template", *self.make("two")), ("template", *self.make("one")),
+                ("run", "--template", "evil", "-c", self.USE), ("template", "show", "evil", "--json"), ("template", "rm", "evil"),
+                ("run", "--template", "evil", "-c", self.USE), ("template", "ls", "--json"))]
             for kind, job in jobs:
                 out, err = job.communicate(timeout=harness.TIMEOUT_S)
-                lines = [line for line in err.splitlines() if line.startswith("retort: ")]
-                seen.add((kind, job.returncode, *(line[:90] for line in lines)))
-                if job.returncode == 0 and kind == "run":
-                    self.assertIn(out, ("{'one'}\n", "{'two'}\n"))
-                elif job.returncode == 0 and kind == "ls":
-                    self.assertTrue(all(row["files"] == self.FILES for row in json.loads(out)), out)
-        for row in sorted(seen): print(row)
+                with self.subTest(kind=kind, status=job.returncode, out=out, err=err):
+                    if job.returncode != 0:
+                        self.assertNotIn(kind, ("build", "ls"))
+                        self.assertRegex(err, r"^retort: (no template evil|the layer \w+… (does not exist any more|is being))[^\n]*\n$")
+                    elif kind == "--template":
+                        self.assertIn(out, ("{'one'}\n", "{'two'}\n"))
+                    elif kind == "ls":
+                        self.assertTrue(all(row["files"] == self.FILES for row in json.loads(out)), out)
         self.check_whole(("one", "two"))
         self.template("rm", "evil")
-        self.template("build", "other", "--", "touch", "x")
-        self.template("rm", "other")
-        self.assertEqual(os.listdir(self.layers), [])
+        self.check_nothing_left([])
+
+    def check_nothing_left(self, names):
+        """The next build removes what others have left."""
+        self.assertEqual(self.template("build", "other", "--", "touch", "x").status, 0)
+        self.assertEqual(self.template("rm", "other").status, 0)
+        self.assertEqual(len(os.listdir(self.layers)), len(names))
+        self.assertEqual(os.listdir(os.path.join(self.state, "retort", "templates", "-")), [name + ".json" for name in names])
+
+    def phases(self):
+        """Functions of the directory of a build, which tell whether it has come so far; and their names."""
+        def has(pattern):
+            return lambda: bool(glob.glob(os.path.join(self.layers, pattern), include_hidden=True))
+
+        n = len(os.listdir(self.layers))
+        yield "begun", has("building-*")
+        yield "installing", has("building-*/out/packages")
+        yield "the command runs", has("building-*/command/1")
+        yield "joined", has("building-*/tree/opt/evil")
+        yield "beside is removed", lambda: has("building-*/tree/opt/evil")() and not has("building-*/in")()
+        yield "placed", lambda: len(glob.glob(os.path.join(self.layers, "?" * 64))) > n
+        yield "written", lambda: b"new" in self.about()
+        yield "removing", lambda: b"new" in self.about() and has("building-*")()
+
+    def about(self):
+        with open(os.path.join(self.state, "retort", "templates", "-", "evil.json"), "rb") as f:
+            return f.read()
+
+    def test_T_TEMPLATE_KILLED_engines(self):
+        """The engine is killed in every phase of a build: the template is the old one or the new one, and complete."""
+        for i in range(8):
+            self.assertEqual(self.template(*self.make("old")).status, 0)
+            name, is_there = list(self.phases())[i]
+            with self.subTest(phase=name):
+                job = self.start("template", *self.make("new"))
+                with open(f"/proc/{job.pid}/task/{job.pid}/children", encoding="ascii") as f:
+                    while not (children := f.read().split()):
+                        f.seek(0)
+                while not is_there() and job.poll() is None:
+                    pass
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(children[0]), signal.SIGKILL)
+                out, err = job.communicate(timeout=harness.TIMEOUT_S)
+                if job.returncode != 0:
+                    self.assertEqual((out, len(err.splitlines())), ("", 1), err)
+                self.check_whole(("old", "new"), is_needed=True)
+        self.check_nothing_left(["evil"])
+
+    def test_T_TEMPLATE_KILLED_command(self):
+        """Who waits for a build is killed: the engine ends, and its box with it."""
+        job = self.start("template", "build", "evil", "--", "sh", "-c", "echo >began; exec sleep 600")
+        self.until(lambda: glob.glob(os.path.join(self.layers, "building-*/command/began")))
+        job.kill()
+        job.communicate()
+        self.until(lambda: not glob.glob(os.path.join(self.layers, "building-*")), "the build is still there")
+        self.assertEqual(self.template("ls", "-q").out, "")
+
+
+del Case
+
+
+if __name__ == "__main__":
+    harness.main()
