@@ -8,7 +8,6 @@ import json
 import os
 import pty
 import secrets
-import shutil
 import signal
 import stat
 import subprocess
@@ -198,15 +197,14 @@ time.sleep(0.2)
     def test_T_TEMPLATE_SECRET_of_the_hosts_clients(self):
         """Passwords that apt, npm, pip and others have on the host: neither box of a build may see one."""
         home = harness.make_dir()
-        is_root = harness.IS_ROOT and os.path.isdir("/etc/apt")
-        if is_root: # another user's apt cannot be given other files
-            shutil.copytree("/etc/apt", os.path.join(home, "apt"), symlinks=True)
+        is_root = harness.IS_ROOT and os.path.exists("/usr/bin/apt-get") # another user's apt cannot be given other files
+        programs = registry.program("apt-get", "echo http://debian.test/") # whom the engine asks for the host's repositories
         for path in (".netrc", ".npmrc", ".pypirc", ".config/pip/pip.conf", ".pip/pip.conf", "apt/auth.conf", "apt/auth.conf.d/x.conf",
                      "apt/apt.conf", "apt/apt.conf.d/99x", "apt/sources.list.d/x.list"):
             os.makedirs(os.path.dirname(os.path.join(home, path)), exist_ok=True)
             with open(os.path.join(home, path), "w", encoding="utf-8") as f:
                 f.write(f"// {self.secret}\n" if "sources" not in path else f"deb http://bob:{self.secret}@localhost/ ./\n")
-        self.env.update(HOME=home, NPM_TOKEN=self.secret, PIP_PASSWORD=self.secret)
+        self.env.update(HOME=home, PATH=programs + ":" + os.environ["PATH"], NPM_TOKEN=self.secret, PIP_PASSWORD=self.secret)
         half, rest = self.secret[:20], self.secret[20:]
         look = f"""
 import os, subprocess
@@ -224,17 +222,26 @@ found += [name for name, value in os.environ.items() if {half!r} + {rest!r} in v
             return harness.Result(subprocess.run(words, env=harness.environment(self.env), capture_output=True,
                                                  timeout=harness.TIMEOUT_S, check=False))
 
+        def check_found():
+            for place in ("found", "opt/evil/found"):
+                with open(os.path.join(self.tree(), place), encoding="utf-8") as f:
+                    self.assertEqual(f.read(), "['/tmp/decoy']")
+
         done = build("--npm", "evil", "--", *command)
         self.assertEqual(done.status, 0, done)
-        for place in ("found", "opt/evil/found"):
-            with open(os.path.join(self.tree(), place), encoding="utf-8") as f:
-                self.assertEqual(f.read(), "['/tmp/decoy']")
-        if is_root:
-            with open(os.path.join(home, "apt/sources.list.d/x.list"), "w", encoding="utf-8") as f:
-                f.write(f"# deb http://bob:{self.secret}@localhost/debian x main\n") # a box could read a comment, too
-            done = build("--npm", "evil", "--apt", "jq", "--net", "!debian")
-            self.assertIn("/etc/apt/sources.list.d/x.list: an address has a user name or a password", done.err)
-            self.assertEqual(done.status, 2, done)
+        check_found()
+        if not is_root:
+            return
+        sources = os.path.join(home, "apt/sources.list.d/x.list")
+        with open(sources, "w", encoding="utf-8") as f:
+            f.write(f"# deb http://bob:{self.secret}@localhost/debian x main\n") # a box could read a comment, too
+        done = build("--npm", "evil", "--apt", "bash", "--", *command)
+        self.assertIn("/etc/apt/sources.list.d/x.list: an address has a user name or a password", done.err)
+        self.assertEqual(done.status, 2, done)
+        os.truncate(sources, 0)
+        done = build("--npm", "evil", "--apt", "bash", "--", *command)
+        self.assertEqual(done.status, 0, done)
+        check_found()
 
 
 class Command(Case):
