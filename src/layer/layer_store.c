@@ -15,9 +15,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { OWNER_CHARS = 32, RANDOM_BYTES = sizeof "building-" + 12, STATE_BYTES = PATH_MAX - 200 };
+enum { PLACE_TRIES = 1000, PLACE_WAIT_NS = 5000000 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
@@ -253,12 +255,36 @@ static bool sweep_row(void *arg, int layers, const char *name)
 	return false;
 }
 
-/* Remove the layers that no template has and nobody uses, and builds whose engine was killed. */
+/* Remove the temporary files of engines that were killed while they wrote a template. Who writes
+ * one has a shared lock. */
+static bool sweep_owner(void *arg, int dir, const char *name)
+{
+	(void)arg;
+	cleanup_fd int lock = open_dir(dir, name);
+	int fd = open_dir(dir, name);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	if (!list)
+		fd_close(&fd);
+	bool is_locked = list && flock(lock, LOCK_EX | LOCK_NB) == 0;
+	while (is_locked && (entry = readdir(list)))
+		if (entry->d_name[0] == '.') /* no template is called so */
+			(void)unlinkat(lock, entry->d_name, 0);
+	if (list)
+		(void)closedir(list);
+	return false;
+}
+
+/* Remove the layers that no template has and nobody uses, and what engines have left that were
+ * killed. */
 static void sweep(struct layer_store *s)
 {
 	cleanup_fd int layers = open_layers(s, false);
+	cleanup_fd int owners = open_place(s, "templates", false);
 	if (layers >= 0)
 		(void)each(layers, sweep_row, s);
+	if (owners >= 0)
+		(void)each(owners, sweep_owner, NULL);
 }
 
 int layer_store_remove(struct layer_store *s, const char *owner, const char *name, bool *is_in_use,
@@ -385,6 +411,7 @@ static bool remove_beside(void *arg, int dir, const char *name)
 }
 
 /* Give the build its final name. If there is a layer of this name, lock that one instead: *@other.
+ * Another engine has it locked while it writes a template, or while it looks for what nobody needs.
  * Returns: 0 or negative errno. */
 static int place(struct layer_build *b, int layers, const char *digest, int *other)
 {
@@ -392,7 +419,7 @@ static int place(struct layer_build *b, int layers, const char *digest, int *oth
 	(void)each(b->dir_fd, remove_beside, NULL);
 	if (syncfs(b->tree_fd) < 0)
 		return -errno;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < PLACE_TRIES; i++) {
 		if (renameat(layers, name, layers, digest) == 0) {
 			(void)fsync(layers);
 			snprintf(b->path, sizeof b->path, "%s/layers/%s", b->store->state, digest);
@@ -405,8 +432,26 @@ static int place(struct layer_build *b, int layers, const char *digest, int *oth
 			*other = take_fd(fd);
 			return 0;
 		}
+		(void)nanosleep(&(struct timespec){.tv_nsec = PLACE_WAIT_NS}, NULL);
 	}
 	return -EBUSY;
+}
+
+/* Return the text of a description, which must not be larger than what read_about() takes. Owns:
+ * the caller frees. Returns: NULL and @err. */
+static char *about_text(const json_t *about, struct err *err)
+{
+	char *text = json_dumps(about, JSON_COMPACT | JSON_SORT_KEYS);
+	if (text && strlen(text) <= LAYER_ABOUT_BYTES)
+		return text;
+	if (text)
+		(void)err_fail(err, ERR_LIMIT, "install fewer packages",
+			"the list of what is in the template is larger than %d MiB",
+			LAYER_ABOUT_BYTES >> 20);
+	else
+		(void)err_set(err, ERR_NO_MEMORY, "no memory for a template");
+	free(text);
+	return NULL;
 }
 
 int layer_build_commit(struct layer_build *b, const char *digest, const char *owner, json_t *about,
@@ -416,17 +461,18 @@ int layer_build_commit(struct layer_build *b, const char *digest, const char *ow
 	cleanup_fd int layers = open_layers(b->store, false);
 	cleanup_fd int names = open_owner(b->store, owner, true);
 	cleanup_fd int other = -1;
+	json_put_text(about, "layer", digest);
+	char *text = about_text(about, err);
+	if (!text)
+		return -err_errno(err->code);
 	int r = MIN(layers, names);
 	if (r >= 0)
 		r = place(b, layers, digest, &other);
-	if (r < 0)
-		return err_sys(err, file_code(-r), -r, "keep the layer");
-	json_put_text(about, "layer", digest);
-	char *text = json_dumps(about, JSON_COMPACT | JSON_SORT_KEYS);
-	if (!text)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a template");
 	file_of(json_get_text(about, "name"), file);
-	r = file_put(names, file, text, strlen(text), 0600, FILE_PUT_SYNC);
+	if (r >= 0 && flock(names, LOCK_SH) < 0) /* see sweep_owner() */
+		r = -errno;
+	if (r >= 0)
+		r = file_put(names, file, text, strlen(text), 0600, FILE_PUT_SYNC);
 	free(text);
 	if (r < 0)
 		return err_sys(err, file_code(-r), -r, "keep the template");

@@ -58,7 +58,7 @@ int layer_build_begin(struct layer_build *b, struct layer_store *s, const char *
  * Put the tree, which layer_seal() has named @digest, into the store, and give it to a template. If
  * there is a layer of this digest, that one is used. @about: the object of the template; it gets
  * the member "layer". Whatever is beside the tree is removed. Blocks: until it is on disk. Errors:
- * ERR_IO, ERR_NO_SPACE.
+ * ERR_LIMIT: @about is larger than LAYER_ABOUT_BYTES; ERR_IO, ERR_NO_SPACE.
  */
 int layer_build_commit(struct layer_build *b, const char *digest, const char *owner, json_t *about,
 	struct err *err);

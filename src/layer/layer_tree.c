@@ -153,12 +153,6 @@ static int walk(struct walk *w, int fd, unsigned depth)
 	return r;
 }
 
-static int start(struct walk *w, int fd)
-{
-	*w->sum = (struct layer_sum){.bytes = 0};
-	return walk(w, fd, 0);
-}
-
 /* ---- counting ---- */
 
 static int count(struct walk *w, const struct stat *st)
@@ -181,10 +175,10 @@ static int visit_count(struct walk *w, int dir, const char *name, int fd, const 
 	return count(w, st);
 }
 
-int layer_measure(int fd, uint64_t max_bytes, struct layer_sum *out, struct err *err)
+int layer_measure(int fd, uint64_t max_bytes, struct layer_sum *sum, struct err *err)
 {
-	struct walk w = {.max_bytes = max_bytes, .sum = out, .err = err, .visit = visit_count};
-	return start(&w, fd);
+	struct walk w = {.max_bytes = max_bytes, .sum = sum, .err = err, .visit = visit_count};
+	return walk(&w, fd, 0);
 }
 
 /* ---- sealing ---- */
@@ -276,10 +270,11 @@ int layer_seal(int fd, uint64_t max_bytes, struct layer_sum *out, struct err *er
 		.visit = visit_seal};
 	char path[32];
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	*out = (struct layer_sum){.bytes = 0};
 	digest_begin(&digest);
 	int r = make_plain(&w, path, 0755);
 	if (r == 0)
-		r = start(&w, fd);
+		r = walk(&w, fd, 0);
 	digest_end(&digest, out->digest);
 	free(w.chunk);
 	return r;

@@ -24,11 +24,11 @@ struct layer_sum {
 };
 
 /*
- * Count what is in the directory @fd. Programs may change it meanwhile.
+ * Add what is in the directory @fd to *@sum. Programs may change it meanwhile.
  * Blocks: for the time of the walk.
  * Errors: ERR_LIMIT: there is more than @max_bytes, or than the limits above allow; ERR_IO.
  */
-int layer_measure(int fd, uint64_t max_bytes, struct layer_sum *out, struct err *err);
+int layer_measure(int fd, uint64_t max_bytes, struct layer_sum *sum, struct err *err);
 
 /*
  * Make the tree what boxes may be shown, and name it by its content. Every file can then be read by

@@ -82,7 +82,18 @@ static void cancel_build(struct operation_call *call)
 	registry_build_stop(call->context->registry, call->following);
 }
 
-/* A word of a command line of a package manager must not be an option of it. */
+/*
+ * A word of a command line, or of a file of requirements, must not be an option. pip ignores spaces
+ * before an option, and takes a character such as U+2028 for the end of a line.
+ */
+static bool is_package(const char *text)
+{
+	size_t n = 0;
+	while (text[n] >= ' ' && text[n] <= '~')
+		n++;
+	return n > 0 && !text[n] && text[0] != ' ' && text[0] != '-';
+}
+
 static int check_words(const json_t *params, struct err *err)
 {
 	size_t i;
@@ -91,7 +102,7 @@ static int check_words(const json_t *params, struct err *err)
 		json_array_foreach(param_get(params, kinds[k]), i, word)
 		{
 			const char *text = json_string_value(word);
-			if (text[0] != '-' && !text[strcspn(text, "\r\n")] && text[0])
+			if (is_package(text))
 				continue;
 			return err_fail(err, ERR_USAGE, "name a package, such as numpy==1.26.4",
 				"%s: \"%.60s\" is no package", kinds[k], text);

@@ -12,10 +12,11 @@
  *   SEALING     a thread makes the layer read-only and names it; then it gets its place in the
  * store
  *
- * While a box runs, a timer has a thread count what is in the layer, since no quota limits a
+ * While a box runs, a timer has a thread count what it has written, since no quota limits a
  * directory of the host; a build that is too large is stopped.
  *
- * What a box has written is only read without following links, and up to a limit.
+ * A box ends with its step (is_once), so that none of its processes writes while the layer is
+ * sealed. What a box has written is only read without following links, and up to a limit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -223,9 +224,13 @@ static void stop(struct build *b)
 static void perform_measure(struct work *work)
 {
 	struct build *b = container_of(work, struct build, work);
-	if (layer_measure(b->place.tree_fd, b->max_bytes, &b->sum, &b->found) == 0)
-		(void)layer_measure(
-			b->dirs.command_fd, b->max_bytes - b->sum.bytes, &b->sum, &b->found);
+	const int counted[] = {b->place.tree_fd, b->dirs.command_fd, b->dirs.out_fd};
+	int r = 0;
+	b->sum = (struct layer_sum){.bytes = 0};
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(counted); i++)
+		r = layer_measure(counted[i], b->max_bytes, &b->sum, &b->found);
+	if (r == 0)
+		(void)build_cache_check(&b->cache, b->max_bytes, &b->found);
 }
 
 static void on_measured(struct work *work)
@@ -372,8 +377,11 @@ static int open_session(struct build *b, const struct order *order, struct err *
 	int r = order_check(&b->order, order, &engine->install, engine->trust, err);
 	if (r < 0)
 		return r;
-	const struct session_config config = {
-		.engine = engine, .order = &b->order, .id = b->order.id, .stdin_fd = -1};
+	const struct session_config config = {.engine = engine,
+		.order = &b->order,
+		.id = b->order.id,
+		.is_once = true,
+		.stdin_fd = -1};
 	const struct session_events events = {
 		.arg = b, .opened = on_opened, .done = on_done, .closed = on_closed};
 	r = session_open(&b->session, &config, &events, err);
@@ -384,6 +392,11 @@ static int open_session(struct build *b, const struct order *order, struct err *
 	return r;
 }
 
+static bool has_apt(const struct build *b)
+{
+	return json_object_get(b->spec, "apt") != NULL;
+}
+
 /* Open the box of the present state. */
 static int open_box(struct build *b, struct err *err)
 {
@@ -392,7 +405,8 @@ static int open_box(struct build *b, struct err *err)
 	int r = order_parse(&kept, b->box, strlen(b->box), err);
 	if (r < 0)
 		return r;
-	build_volumes_of(&volumes, b->table->engine, &b->place, &b->cache, b->name);
+	const struct build_what what = {.name = b->name, .has_apt = has_apt(b)};
+	build_volumes_of(&volumes, b->table->engine, &b->place, &b->cache, &what);
 	struct order order = kept.order;
 	if (b->state == BUILD_INSTALLING) {
 		order.volumes = volumes.installing;
@@ -432,7 +446,9 @@ static int admit(struct registry *r, const struct registry_build *req, struct er
 
 static int make_places(struct build *b, struct err *err)
 {
-	int r = layer_build_begin(&b->place, b->table->layers, b->owner, b->name, err);
+	int r = has_apt(b) ? build_check_sources(err) : 0;
+	if (r == 0)
+		r = layer_build_begin(&b->place, b->table->layers, b->owner, b->name, err);
 	if (r == 0)
 		r = build_dirs_make(&b->dirs, &b->place, err);
 	if (r == 0)

@@ -22,6 +22,9 @@ enum { BUILD_CACHE_BYTES = INT32_C(1) << 30 };
 
 /* Open the cache of @owner below the directory @state. */
 void build_cache_open(struct build_cache *cache, const char *state, const char *owner);
+/* Check the size of a cache that is in use: a template of @layer_bytes may need as much besides
+ * BUILD_CACHE_BYTES. Blocks: for the time of a walk. Errors: ERR_LIMIT, ERR_IO. */
+int build_cache_check(const struct build_cache *cache, uint64_t layer_bytes, struct err *err);
 /* Empty the cache if it is larger than BUILD_CACHE_BYTES, and unlock it. Blocks: for the time of
  * the removal, so a thread calls it. */
 void build_cache_close(struct build_cache *cache);
@@ -41,6 +44,15 @@ void build_dirs_close(struct build_dirs *dirs);
  * already. */
 int build_dirs_join(const struct layer_build *place, const char *name, struct err *err);
 
+struct build_what {
+	const char *name; /* of the template */
+	bool has_apt;	  /* Debian packages are installed */
+};
+
+/* Check that the host's lists of apt repositories have no password: a build of Debian packages has
+ * them. Errors: ERR_USAGE. */
+int build_check_sources(struct err *err);
+
 /* The volumes of the box that installs, and of the one that runs the command. They point into the
  * struct. */
 struct build_volumes {
@@ -50,4 +62,5 @@ struct build_volumes {
 	char command_dst[80];
 };
 void build_volumes_of(struct build_volumes *v, const struct engine *engine,
-	const struct layer_build *place, const struct build_cache *cache, const char *name);
+	const struct layer_build *place, const struct build_cache *cache,
+	const struct build_what *what);

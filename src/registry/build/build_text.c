@@ -88,6 +88,15 @@ static int get(int dir, const char *name, struct buf *out, struct err *err)
 	return err_set(err, ERR_BUILD, "the build has written no list of packages to %s", name);
 }
 
+/* Return whether @text is printable ASCII without spaces: people read it on their terminals. */
+static bool is_plain(const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	return bytes > 0;
+}
+
 /* Take a line of @text: kind, name, version and hash, with tabs between them. Returns: NULL if it
  * is none. */
 static json_t *package_of(const char *line, size_t bytes)
@@ -99,7 +108,7 @@ static json_t *package_of(const char *line, size_t bytes)
 		const char *tab = memchr(line + at, '\t', bytes - at);
 		size_t end = tab ? (size_t)(tab - line) : bytes;
 		bool is_last = i == FIELDS - 1;
-		if (is_last != !tab || end == at) {
+		if (is_last != !tab || !is_plain(line + at, end - at)) {
 			json_decref(row);
 			return NULL;
 		}

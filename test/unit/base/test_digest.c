@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { N_DATA = 300 };
+
 TEST(digests_are_those_of_the_standard)
 {
 	char text[DIGEST_BYTES];
@@ -31,6 +33,61 @@ TEST(digests_tell_lists_of_parts_apart)
 	digest_parts(a, one, 2);
 	digest_text(whole, "\0\0\0\0\0\0\0\2ab\0\0\0\0\0\0\0\1c", 19);
 	CHECK_STR(a, whole);
+}
+
+/* The digest of @bytes of @data, which is added in pieces of @piece bytes at most. */
+static const char *in_pieces(const unsigned char *data, size_t bytes, size_t piece)
+{
+	static char text[DIGEST_BYTES];
+	struct digest_state state;
+	memset(&state, 0xa5, sizeof state);
+	digest_begin(&state);
+	for (size_t at = 0; at < bytes; at += piece) {
+		digest_add(&state, data + at, MIN(piece, bytes - at));
+		digest_add(&state, NULL, 0);
+	}
+	digest_end(&state, text);
+	return text;
+}
+
+TEST(digests_of_pieces_are_those_of_the_whole)
+{
+	static unsigned char data[N_DATA];
+	static const size_t sizes[] = {0, 1, 55, 56, 63, 64, 65, 127, 128, 129, N_DATA};
+	char whole[DIGEST_BYTES];
+	for (size_t i = 0; i < N_DATA; i++)
+		data[i] = (unsigned char)(i * i >> 3);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		digest_text(whole, data, sizes[i]);
+		for (size_t piece = 1; piece <= sizes[i] + 1; piece++)
+			CHECK_STR(in_pieces(data, sizes[i], piece), whole);
+	}
+	CHECK_STR(in_pieces(NULL, 0, 1),
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST(digests_of_much_data)
+{
+	static unsigned char data[1 << 20];
+	char text[DIGEST_BYTES];
+	struct digest_state state, other;
+	memset(data, 'a', sizeof data);
+	/* FIPS 180-2, appendix B.3 */
+	CHECK_STR(in_pieces(data, 1000000, 4095),
+		"cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	/* two at a time */
+	memset(data, 0, sizeof data);
+	digest_begin(&state);
+	digest_begin(&other);
+	for (size_t n = 0; n < 16; n++) {
+		digest_add(&state, data, sizeof data);
+		digest_add(&other, data, n == 0 ? 1 : 0);
+	}
+	digest_add(&state, "x", 1);
+	digest_end(&state, text);
+	CHECK_STR(text, "e616c6d42ce2587e7ccf16d313e8e3a3ab34ce8e684a64f15bad547cb8a7aeb5");
+	digest_end(&other, text);
+	CHECK_STR(text, "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d");
 }
 
 TEST(digests_are_read_back)

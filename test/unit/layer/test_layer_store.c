@@ -10,10 +10,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -205,6 +207,94 @@ TEST(the_same_layer_is_kept_once)
 	cleanup_json json_t *rows = layer_store_list(s, "");
 	CHECK_INT(json_array_size(rows), 2);
 	CHECK_STR(json_get_text(json_array_get(rows, 0), "name"), "one");
+	layer_store_close(s);
+}
+
+/* Lock the layer @digest as another engine does, and let go when @go is closed. */
+static pid_t lock_layer(const struct tree *t, const char *digest, int go[2])
+{
+	char path[128], byte;
+	int ready[2];
+	snprintf(path, sizeof path, "/layers/%s", digest);
+	CHECK_INT(pipe(go) + pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)close(go[1]);
+		int fd = open(tree_path(t, path), O_RDONLY | O_CLOEXEC);
+		if (fd >= 0 && flock(fd, LOCK_EX) == 0 && write(ready[1], "", 1) == 1)
+			(void)!read(go[0], &byte, 1);
+		_exit(0);
+	}
+	(void)close(go[0]);
+	(void)close(ready[1]);
+	CHECK_INT(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	return pid;
+}
+
+static void *let_go(void *arg)
+{
+	(void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	(void)close(*(int *)arg);
+	return NULL;
+}
+
+TEST(a_layer_that_another_engine_has_locked)
+{
+	TREE t = tree_new();
+	struct layer_store *s = open_in(&t);
+	char digest[DIGEST_BYTES];
+	pthread_t thread;
+	int go[2];
+	need_build(s, "", "one", "same", digest);
+	pid_t pid = lock_layer(&t, digest, go);
+	CHECK_INT(pthread_create(&thread, NULL, let_go, &go[1]), 0);
+	need_build(s, "", "two", "same", NULL);
+	CHECK_INT(pthread_join(thread, NULL), 0);
+	CHECK_INT(waitpid(pid, NULL, 0), pid);
+	CHECK_INT(get(s, "", "two"), ERR_NONE);
+	CHECK_INT(count(&t, "/layers"), 1);
+	layer_store_close(s);
+}
+
+TEST(temporary_files_of_killed_engines)
+{
+	TREE t = tree_new();
+	struct layer_store *s = open_in(&t);
+	const char *left = "/templates/-/.retort-left";
+	need_build(s, "", "one", "text", NULL);
+	tree_put(&t, left, "half");
+	int busy = open(tree_path(&t, "/templates/-"), O_RDONLY | O_CLOEXEC);
+	CHECK_INT(flock(busy, LOCK_SH), 0);
+	need_build(s, "", "two", "text", NULL);
+	CHECK_INT(access(tree_path(&t, left), F_OK), 0);
+	CHECK_INT(close(busy), 0);
+	need_build(s, "", "three", "text", NULL);
+	CHECK(access(tree_path(&t, left), F_OK) < 0);
+	CHECK_INT(count(&t, "/templates/-"), 3);
+	layer_store_close(s);
+}
+
+TEST(a_description_that_nobody_could_read)
+{
+	TREE t = tree_new();
+	struct layer_store *s = open_in(&t);
+	struct layer_build b;
+	struct layer_sum sum;
+	struct err err = {0};
+	CHECK_INT(layer_build_begin(&b, s, "", "one", &err), 0);
+	CHECK_INT(layer_seal(b.tree_fd, 1 << 20, &sum, &err), 0);
+	char *text = calloc(1, LAYER_ABOUT_BYTES);
+	if (!CHECK(text != NULL))
+		return;
+	memset(text, 'x', LAYER_ABOUT_BYTES - 1);
+	cleanup_json json_t *about = json_pack("{s:s, s:s}", "name", "one", "lock", text);
+	free(text);
+	CHECK(layer_build_commit(&b, sum.digest, "", about, &err) < 0);
+	CHECK_INT(err.code, ERR_LIMIT);
+	layer_build_end(&b);
+	CHECK_INT(get(s, "", "one"), ERR_NOT_FOUND);
+	CHECK_INT(count(&t, "/layers"), 0);
 	layer_store_close(s);
 }
 

@@ -296,6 +296,7 @@ TEST(mounts_are_not_entered)
 
 static int measure(struct tree *t, uint64_t max_bytes, struct layer_sum *sum, struct err *err)
 {
+	*sum = (struct layer_sum){.bytes = 0};
 	int r = layer_measure(t->fd, max_bytes, sum, err);
 	struct layer_sum sealed;
 	struct err same = {0};
