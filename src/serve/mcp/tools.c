@@ -129,6 +129,16 @@ static char *instruct(const struct mcp_tools_config *config)
 	return buf_take(&out);
 }
 
+/* Declare to clients that label what a tool returns (tool/hosts.h) which hosts it may come from.
+ * This concerns each tool of sessions: a file may have what a program has downloaded. */
+static void put_hosts(
+	json_t *out, const struct mcp_tools_config *config, const struct mcp_tool *tool)
+{
+	if (config->hosts && !(tool->traits & (MCP_ON_TOOLS | MCP_ON_PLANS)))
+		json_put_new(out, "_meta",
+			json_pack("{s:O}", "retort/net", json_unconst(config->hosts)));
+}
+
 static json_t *define(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	json_t *out = json_pack("{s:s, s:o, s:o, s:o}", "name", tool->name, "description",
@@ -139,6 +149,7 @@ static json_t *define(const struct mcp_tools_config *config, const struct mcp_to
 			json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}}, s:[s]}", "type", "object",
 				"properties", "status", "type", "string", "stdout", "type",
 				"string", "stderr", "type", "string", "required", "status"));
+	put_hosts(out, config, tool);
 	return out;
 }
 
