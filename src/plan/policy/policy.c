@@ -150,15 +150,16 @@ static void read_all(struct policy_reader *r, const struct node *tree)
 }
 
 /* Make the origins of the hosts that the tools read from. They are made once, because the label of
- * each item of a result needs them. The origin of the tool itself is made before: origins are shown
- * in the order in which they were made. */
+ * each item of a result needs them. Origins are shown in the order in which they were made, and
+ * a tool says more than its hosts. */
 static int set_up_hosts(struct policy *p)
 {
 	p->hosts = heap_zero(&p->heap, (p->tools->n + 1) * sizeof *p->hosts);
+	for (size_t i = 0; i < p->tools->n; i++)
+		if (p->tools->tool[i].n_hosts > 0)
+			(void)policy_atom(p, "tool", p->tools->tool[i].name, NULL);
 	for (size_t i = 0; p->hosts && i < p->tools->n; i++) {
 		const struct tool *tool = &p->tools->tool[i];
-		if (tool->n_hosts > 0)
-			(void)policy_atom(p, "tool", tool->name, NULL);
 		for (uint32_t k = 0; k < tool->n_hosts; k++) {
 			uint32_t atom = policy_atom(p, "tool:net", tool->host[k], NULL);
 			p->hosts[i] =
