@@ -195,7 +195,7 @@ class Plans(test_plan_mcp.Case):
             self.assertEqual((done.status, self.sent), (status, [] if status else ["eve"]), done)
             self.assertEqual(len(json.loads(self.read("metas")[0])), 1, "the server has declared something else")
             self.file("ledger", "")
-        self.assertIn("why: to is tool:net:evil.com, tool:mail.page; text; allowed is", done.err)
+        self.assertIn("why: to is tool:mail.page, tool:net:evil.com; text; allowed is", done.err)
 
     def test_T_PLAN_NET_that_changes_before_a_resume(self):
         source = 'mail.send(to = "bob@example.com", mail_body = mail.page())\n'

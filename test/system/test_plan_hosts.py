@@ -12,6 +12,8 @@ import test_plan_mcp  # noqa: E402
 import upstream  # noqa: E402
 from mcp_client import Mcp  # noqa: E402
 
+IDENTITY = "user"
+
 
 class Hosts(test_plan_mcp.Case):
     """What programs read from a network is the host's, not the tool's."""
