@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import engine  # noqa: E402
 import harness  # noqa: E402
 import test_plan_mcp  # noqa: E402
+import registry  # noqa: E402
 import upstream  # noqa: E402
 from mcp_client import Mcp  # noqa: E402
 
@@ -82,9 +83,12 @@ literals(["page"])
         """By each tool that sees what a program may have left; without rules by none."""
         rows = [([], None), (["--net", "none"], None), (["--net", "any:80", "--net", "10.0.0.0/8"], ["10.0.0.0/8", "any"]),
                 (["--net", "API.example:80", "--net", "api.example:443", "--net", "GET *.a.example/x"], ["*.a.example", "api.example"]),
-                (["--net", "b.example", "--secret", "KEY=env:KEY@a.example"], ["a.example", "b.example"])]
+                (["--net", "b.example", "--secret", "KEY=env:KEY@a.example"], ["a.example", "b.example"]),
+                (["--net", "npm", "--net", "b.example"], ["b.example", "npm.example"])]
+        npm = registry.program("npm", """echo '{"registry": "https://npm.example/r/"}'\n""")
+        env = {"KEY": "a-secret-value-1", "PATH": npm + ":/usr/bin:/bin"}
         for options, hosts in rows:
-            with Mcp(*options, "--commands", "--plans", env={"KEY": "a-secret-value-1"}) as mcp:
+            with Mcp(*options, "--commands", "--plans", env=env) as mcp:
                 found = {tool["name"]: (tool.get("_meta") or {}).get("retort/net") for tool in mcp.call("tools/list")["tools"]}
             for name in ("check_plan", "run_plan"):
                 self.assertIsNone(found.pop(name), options)
