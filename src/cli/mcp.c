@@ -182,6 +182,7 @@ static void serve(struct mcp *m)
 	box_summary_files(&files, create);
 	box_summary_limits(&limits, create);
 	box_summary_net(&net, create);
+	cleanup_json json_t *hosts = box_summary_hosts(create);
 	const struct mcp_tools_config config = {.version = version_text,
 		.tier = (enum mcp_tier)m->args.offer,
 		.has_tools = m->args.tools != NULL,
@@ -194,6 +195,7 @@ static void serve(struct mcp *m)
 		.files = buf_str(&files),
 		.limits = buf_str(&limits),
 		.net = buf_str(&net),
+		.hosts = hosts,
 		.create = create,
 		.arg = m,
 		.is_open = is_open};

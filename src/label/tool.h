@@ -5,6 +5,8 @@
 #include "label/label.h"
 
 enum { TOOL_PARAMS_MAX = 64, TOOL_TYPE_DEPTH_MAX = 8, TOOL_NAME_MAX_BYTES = 200 };
+/* TOOL_HOST_MAX_BYTES: "*." and the longest name of a host, RFC 1035. */
+enum { TOOL_HOSTS_MAX = 64, TOOL_HOST_MAX_BYTES = 255 };
 
 enum tool_shape {
 	TOOL_ANY,
@@ -35,8 +37,10 @@ struct tool_field {
 	bool is_required;
 };
 
-/* A tool. The three hints at the end come from the tool's own annotations. A missing hint has
- * the more dangerous value, such as is_read_only = false. */
+/* A tool. `host` are the hosts of networks whose data its results may contain, as the tool declares
+ * them: "api.example", "*.example.org", "192.0.2.0/24", or "any" for unknown ones. The three hints
+ * at the end come from the tool's own annotations. A missing hint has the more dangerous value,
+ * such as is_read_only = false. */
 struct tool {
 	const char *name; /* words of letters, digits and _, joined by dots: "mail.send" */
 	const char *text; /* description for people and models, or NULL */
@@ -44,6 +48,8 @@ struct tool {
 	uint32_t n_params;
 	/* Declared type of the result. NULL if it may be any type. */
 	const struct tool_type *result;
+	const char *const *host;
+	uint32_t n_hosts;
 	bool is_read_only, is_destructive, is_open_world;
 };
 

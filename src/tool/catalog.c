@@ -155,6 +155,7 @@ static int read_tool(const struct catalog_server *s, struct entry *e, const json
 		.text = clean(&e->shelf, json_object_get(json, "description")),
 		.schema = schema,
 		.output = json_is_object(output) ? output : NULL,
+		.meta = json_object_get(json, "_meta"),
 		.server = s,
 		.is_read_only = says,
 		.is_destructive = !is_trusted || hint(json, "destructiveHint", !says),

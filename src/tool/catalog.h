@@ -19,6 +19,7 @@ struct catalog_tool {
 	const char *text;     /* description, or "" */
 	const json_t *schema; /* input schema; always an object */
 	const json_t *output; /* output schema, an object; or NULL */
+	const json_t *meta;   /* the server's "_meta", anything; or NULL */
 	const struct catalog_server *server;
 	bool is_read_only; /* the server's readOnlyHint; false if missing */
 	/* True unless a trusted server's hints say otherwise. */

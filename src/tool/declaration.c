@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "tool/fit.h"
+#include "tool/hosts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -178,10 +179,10 @@ json_t *declaration_make(const struct catalog_tool *tool, int *steps)
 		.steps = steps};
 	if (json_object_size(parameters(tool, steps)) > TOOL_PARAMS_MAX)
 		return NULL;
-	return json_pack("{s:o, s:o*, s:{s:b, s:b, s:b}}", "inputSchema", input(tool, steps),
-		"outputSchema", tool->output ? reduce(&r, tool->output, 0) : NULL, "annotations",
-		"readOnlyHint", tool->is_read_only, "destructiveHint", tool->is_destructive,
-		"openWorldHint", tool->is_open_world);
+	return json_pack("{s:o, s:o*, s:o*, s:{s:b, s:b, s:b}}", "inputSchema", input(tool, steps),
+		"outputSchema", tool->output ? reduce(&r, tool->output, 0) : NULL, "_meta",
+		hosts_meta(tool->meta), "annotations", "readOnlyHint", tool->is_read_only,
+		"destructiveHint", tool->is_destructive, "openWorldHint", tool->is_open_world);
 }
 
 json_t *declaration_arguments(const struct catalog_tool *tool, const json_t *arguments)

@@ -8,8 +8,8 @@
 enum { DECLARATION_DEPTH_MAX = 8, DECLARATION_STEPS_MAX = 20000 };
 
 /*
- * Make the declaration of a tool: {"inputSchema", "outputSchema", "annotations"}. These members
- * mean the same as in the file of tools that fixture_read() reads.
+ * Make the declaration of a tool: {"inputSchema", "outputSchema", "annotations", "_meta"}. These
+ * members mean the same as in the file of tools that fixture_read() reads.
  *
  * - Parameters of the tool are renamed to the identifiers that identifier_make() makes.
  * - Of a schema, only keywords that a check of values can verify are kept: type, enum, const,

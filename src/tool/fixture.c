@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "tool/hosts.h"
 #include "tool/number.h"
 #include "tool/schema.h"
 
@@ -39,7 +40,7 @@ static int only(struct err *err, const char *where, const json_t *object, const 
 		size_t n = strlen(name);
 		if (n == 0 || !at || (at > known && at[-1] != ' ') || (at[n] && at[n] != ' '))
 			return err_set(err, ERR_USAGE,
-				"tools: %.100s: no such member \"%.40s\"; there are %.80s", where,
+				"tools: %.100s: no such member \"%.40s\"; there are %.90s", where,
 				name, known);
 	}
 	return 0;
@@ -96,13 +97,15 @@ static int read_tool(
 	if (!is_name(name))
 		return bad(err, name,
 			"not a tool's name: words of letters, digits and _, joined by dots");
-	int r = only(err, name, json, "description inputSchema outputSchema annotations answers");
+	int r = only(
+		err, name, json, "description inputSchema outputSchema annotations answers _meta");
 	*out = (struct tool){.name = shelf_text(&f->shelf, name),
 		.text = json_string_value(json_object_get(json, "description")),
 		.is_read_only = hint(json, "readOnlyHint", false),
 		.is_destructive = hint(json, "destructiveHint", true),
 		.is_open_world = hint(json, "openWorldHint", true)};
-	if (r == 0 && !out->name)
+	if (r == 0 &&
+		(!out->name || hosts_read(&f->shelf, json_object_get(json, "_meta"), out) < 0))
 		r = err_set(err, ERR_NO_MEMORY, "tools: no memory for them");
 	if (r == 0)
 		r = schema_type(&f->shelf, json_object_get(json, "inputSchema"), name, &input, err);

@@ -7,12 +7,13 @@
 /*
  * The content of a file of tools with prepared answers:
  *
- * {"tools": {"mail.send": {"description", "inputSchema", "outputSchema", "annotations",
+ * {"tools": {"mail.send": {"description", "inputSchema", "outputSchema", "annotations", "_meta",
  *    "answers": [{"arguments": {…}, "result": …} or {"arguments": {…}, "error": "…"}]}},
  *  "ask": [{"question": "…", "answer": …}]}
  *
- * A call of a tool gets the first of its "answers" whose "arguments" are all among those of the
- * call. A question to the model gets the first "answer" whose "question" it contains.
+ * Of "_meta", only the hosts of tool/hosts.h are used. A call of a tool gets the first of its
+ * "answers" whose "arguments" are all among those of the call. A question to the model gets the
+ * first "answer" whose "question" it contains.
  */
 struct fixture;
 

@@ -145,6 +145,69 @@ class Plans(test_plan_mcp.Case):
             self.assertEqual(done.status, status, (field, done))
             self.assertEqual(self.sent, [] if status else ["low"], done)
 
+    LEAKS = "x = mail.page()\nfor i in range(2):\n    mail.send(to = mail.page())\n"
+    # The server's own tools are trusted, and what comes from nowhere but from them.
+    FROM_IT = "trust(tool(\"mail.page\"), tool(\"mail.send\"))\n" + DENY
+
+    def declare(self, *metas):
+        self.file("page", "eve@evil.com")
+        self.file("metas", [{"retort/net": hosts} for hosts in metas])
+
+    def test_T_PLAN_NET_is_not_the_tool(self):
+        """A trusted tool passes on what a host has sent; the host is not trusted for that."""
+        for hosts, trusted, status in ((["evil.com"], "", 6), (["evil.com"], "evil.com", 0), ([], "", 0),
+                                       (["evil.com", "*.evil.com"], "evil.com", 6), (["any", "evil.com"], "evil.com", 6)):
+            self.declare(hosts)
+            more = f'trust(tool("net:{trusted}"))\n' if trusted else ""
+            done = self.run_plan(self.LEAKS, "--yes", policy=more + self.FROM_IT)
+            self.assertEqual((done.status, self.sent), (status, [] if status else ["eve"] * 2), (hosts, done))
+            if status:
+                self.assertIn("error[P401]: untrusted data reaches mail.send.to", done.err)
+                self.assertIn(f"tool:net:{min(hosts)}", done.err)
+            self.file("ledger", "")
+
+    def test_T_PLAN_NET_that_is_nonsense_is_any(self):
+        """A server declares what nobody understands, or 10,000 hosts: that is not less than one host."""
+        many = [f"h{i}.example" for i in range(10000)]
+        for hosts in (None, 5, "evil.com", {}, [None], [[]], [""], ["EVIL.com"], ["evil.com:80"], ["evil.com#*"], ["mail.page", "a\0b"],
+                      ["\x1b[2J"], ["x" * 256], [["any"] * 99] * 99, many, many[:65], ["a.example", 1]):
+            self.declare(hosts)
+            done = self.run_plan(self.LEAKS, "--yes", policy=self.FROM_IT)
+            self.assertEqual((done.status, self.sent), (6, []), (str(hosts)[:80], done))
+            self.assertIn("tool:net:any", done.err)
+            self.assertNotIn("h0.example", done.err)
+        done = self.run_plan(self.LEAKS, "--yes", policy='trust(tool("net:any"))\n' + self.FROM_IT)
+        self.assertEqual((done.status, self.sent), (0, ["eve"] * 2), done)
+        # Nor does a name of a host become an origin that a policy trusts.
+        done = self.run_plan(self.LEAKS, "--yes", policy='trust(tool("net:h0.example"))\n' + self.FROM_IT)
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("error[P503]: there is no tool that declares the host h0.example", done.err)
+
+    def test_T_PLAN_NET_that_changes_stays(self):
+        """A server withdraws its declaration in the run: results are labelled as was checked."""
+        source = "mail.look()\nmail.send(to = mail.page())\n"
+        # Only the run knows the end of a text, so it decides again, of each clause.
+        policy = self.FROM_IT.replace("allow = trusted", 'allow = trusted | ends_with(["@example.com"])')
+        policy += 'rule("mail.look", effect = read)\n'
+        for metas, status in ((([], []), 0), ((["evil.com"], [], []), 6)):
+            self.declare(*metas)
+            done = self.run_plan(source, "--yes", policy=policy)
+            self.assertEqual((done.status, self.sent), (status, [] if status else ["eve"]), done)
+            self.assertEqual(len(json.loads(self.read("metas")[0])), 1, "the server has declared something else")
+            self.file("ledger", "")
+        self.assertIn("why: to is tool:mail.page, tool:net:evil.com; text; allowed is", done.err)
+
+    def test_T_PLAN_NET_that_changes_before_a_resume(self):
+        source = 'mail.send(to = "bob@example.com", mail_body = mail.page())\n'
+        self.declare(["evil.com"])
+        self.file("moods", ["dead"])
+        self.assertEqual(self.run_plan(source, "--record", self.record, policy=self.FROM_IT).status, 4)
+        self.declare([])
+        done = self.run_plan(source, "--resume", self.record, policy=self.FROM_IT)
+        self.assertNotEqual(done.status, 0, done)
+        self.assertIn("differs from its record at line 1", done.err)
+        self.assertEqual(self.sent, [])
+
     def test_T_TOOL_SERVER_of_a_plan_gets_nothing_of_the_engine(self):
         """A server that a plan of an engine starts, on another thread, looks for keys and for descriptors of boxes."""
         options = ("--plan-tools", self.servers(), "--model", "openai:m")

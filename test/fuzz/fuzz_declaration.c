@@ -20,7 +20,8 @@ static void check(const struct catalog_tool *tool, const json_t *declared, const
 	MUST(text && fixture_read(text, strlen(text), "f", &f, &err) == 0);
 	const struct tool *read = fixture_provider(f)->tools->tool;
 	const json_t *schema = json_object_get(declared, "outputSchema");
-	MUST(read->n_params <= TOOL_PARAMS_MAX);
+	MUST(read->n_params <= TOOL_PARAMS_MAX && read->n_hosts <= TOOL_HOSTS_MAX);
+	MUST((read->n_hosts > 0) == (json_object_get(declared, "_meta") != NULL));
 	if (value && !json_is_number(value) && schema && fit_check(schema, value, &err) == 0)
 		MUST(!read->result || read->result->shape == TOOL_LIST ||
 			read->result->shape == TOOL_DICT ||
@@ -45,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	const struct catalog_tool tool = {.id = "t",
 		.schema = input,
 		.output = json_is_object(output) ? output : NULL,
+		.meta = json_object_get(json, "_meta"),
 		.server = &server};
 	int steps = DECLARATION_STEPS_MAX;
 	json_t *declared = json_is_object(input) ? declaration_make(&tool, &steps) : NULL;

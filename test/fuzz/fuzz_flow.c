@@ -12,8 +12,14 @@
 
 static const struct tool_type text_type = {.shape = TOOL_STRING, .kind = {.rank = KIND_TEXT}};
 static const struct tool_field params[] = {{"a", &text_type, false}, {"b", NULL, false}};
+static const char *const any_host[] = {"any"};
 static const struct tool tools[] = {
-	{.name = "mail.get", .param = params, .n_params = 2, .is_read_only = true},
+	{.name = "mail.get",
+		.param = params,
+		.n_params = 2,
+		.host = any_host,
+		.n_hosts = 1,
+		.is_read_only = true},
 	{.name = "mail.send", .param = params, .n_params = 2},
 	{.name = "src", .param = params, .n_params = 2},
 };

@@ -2,7 +2,8 @@
 """A server of mail on stdio whose effects can be counted: ledger_server.py DIR.
 
 DIR/ledger gets a line for each mail that was sent, DIR/pids one for each start. DIR/moods is a list of what
-to do at calls of send() instead of answering, one after the other; DIR/page is what page() gives.
+to do at calls of send() instead of answering, one after the other; DIR/page is what page() gives. DIR/metas is a
+list of the "_meta" of all tools: the first is declared at the start, the others after one call each.
 """
 
 import json
@@ -100,6 +101,20 @@ def look(_arguments):
     return {"content": [{"type": "text", "text": json.dumps(seen)}]}
 
 
+def tools():
+    """All that are served, as they are declared now."""
+    metas = json.loads(read("metas", "[]"))
+    return [{**tool, "_meta": metas[0]} for tool in TOOLS] if metas else TOOLS
+
+
+def change():
+    metas = json.loads(read("metas", "[]"))
+    if len(metas) > 1:
+        with open(path("metas"), "w", encoding="utf-8") as f:
+            json.dump(metas[1:], f)
+        write({"method": "notifications/tools/list_changed"})
+
+
 CALLS = {
     "look": look,
     "send": send,
@@ -114,6 +129,7 @@ for line in sys.stdin:
     if m.get("method") == "initialize":
         write({"id": m["id"], "result": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}})
     elif m.get("method") == "tools/list":
-        write({"id": m["id"], "result": {"tools": TOOLS}})
+        write({"id": m["id"], "result": {"tools": tools()}})
     elif m.get("method") == "tools/call":
+        change()
         write({"id": m["id"], "result": CALLS[m["params"]["name"]](m["params"]["arguments"])})

@@ -2,13 +2,18 @@
 #include "api/row/box_summary.h"
 
 #include "api/row/param.h"
+#include "base/alloc.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "gateway/rule/secret.h"
+#include "package/package.h"
 #include "runtime/package.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum { VOLUMES_SHOWN = 8, NAMES_SHOWN = 6, NAME_BYTES = 60 };
@@ -118,8 +123,16 @@ static bool is_only_a_place(const char *rule, const json_t *create)
 	return false;
 }
 
+static bool is_ask(const char *text)
+{
+	text += *text == '!';
+	size_t bytes = strcspn(text, ":");
+	return bytes == 3 && strncasecmp(text, "ask", bytes) == 0;
+}
+
 void box_summary_net(struct buf *out, const json_t *create)
 {
+	bool asks = false;
 	size_t i;
 	const json_t *secret, *rule;
 	const char *before = "";
@@ -134,12 +147,83 @@ void box_summary_net(struct buf *out, const json_t *create)
 	json_array_foreach(json_object_get(create, "net"), i, rule)
 	{
 		const char *text = json_string_value(rule);
-		if (is_only_a_place(text, create))
+		asks = asks || is_ask(text);
+		if (is_ask(text) || is_only_a_place(text, create))
 			continue;
 		buf_addf(out, "%s%.*s", before, (int)strcspn(text, strchr(text, ' ') ? "" : "="),
 			text);
 		before = ", ";
 	}
+	if (asks)
+		buf_addf(out, "%shosts that the user allows when a program connects", before);
+}
+
+/* Add the hosts of the rules @net, in which sets of packages are replaced, as keys of @out. */
+static int add_hosts(json_t *out, const char *const *net, size_t n)
+{
+	struct package_expansion e = {0};
+	struct rules *rules = xnew(struct rules);
+	struct err ignored = {0};
+	int r = package_expand(&e, net, n, &ignored);
+	if (r == 0)
+		r = rules_parse(rules, e.has_set ? (const char *const *)e.net : net,
+			e.has_set ? e.n_net : n, &ignored);
+	for (size_t i = 0; r == 0 && i < rules->n; i++) {
+		char host[RULE_HOSTS_BYTES];
+		rule_write_hosts(&rules->v[i], host);
+		/* A person may allow any host. */
+		json_put_new(out, rules->v[i].kind == RULE_ASK ? "any" : host, json_true());
+	}
+	package_expansion_done(&e);
+	free(rules);
+	return r;
+}
+
+/* A secret allows requests to its host without a rule. */
+static int add_secret_hosts(json_t *out, const json_t *secrets)
+{
+	const json_t *one;
+	size_t i;
+	json_array_foreach(secrets, i, one)
+	{
+		struct secret s = {0};
+		struct err ignored = {0};
+		char prefix[SECRET_PREFIX_BYTES];
+		int r = secret_read_place(&s, prefix, param_text(one, "to", ""), &ignored);
+		if (r < 0)
+			return r;
+		json_put_new(out, s.host, json_true());
+	}
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+json_t *box_summary_hosts(const json_t *create)
+{
+	const json_t *net = json_object_get(create, "net"), *rule;
+	cleanup_json json_t *found = json_need(json_object());
+	const char **text = xcalloc(json_array_size(net) + 1, sizeof *text), *host;
+	size_t i, n = 0;
+	json_t *out, *one;
+	json_array_foreach(net, i, rule) text[n++] = json_string_value(rule);
+	if (add_hosts(found, text, n) < 0 ||
+		add_secret_hosts(found, json_object_get(create, "secrets")) < 0)
+		json_put_new(found, "any", json_true());
+	free(text);
+	n = json_object_size(found);
+	const char **sorted = xcalloc(n + 1, sizeof *sorted);
+	i = 0;
+	json_object_foreach(found, host, one) sorted[i++] = host;
+	qsort(sorted, n, sizeof *sorted, by_text);
+	out = n > 0 ? json_need(json_array()) : NULL;
+	for (i = 0; i < n; i++)
+		json_add_text(out, sorted[i]);
+	free(sorted);
+	return out;
 }
 
 bool box_summary_is_complete(const json_t *create)

@@ -19,6 +19,10 @@ void box_summary_files(struct buf *out, const json_t *create);
 /* Append the network rules of boxes made with @create, "api.example, *.pypi.org"; nothing if they
  * have no network. */
 void box_summary_net(struct buf *out, const json_t *create);
+/* List the hosts that programs in the boxes can read from: ["*.example.org", "api.example"],
+ * sorted, each once. Blocks: as package_expand() does. Owns: the caller decrefs the result.
+ * Returns: NULL if the boxes have no network; ["any"] if the rules cannot be read. */
+json_t *box_summary_hosts(const json_t *create);
 /* Append the limits of a box: "1.0 GiB of memory, 30 s a step". */
 void box_summary_limits(struct buf *out, const json_t *create);
 

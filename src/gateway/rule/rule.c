@@ -348,15 +348,14 @@ int rule_parse(struct rule *out, const char *text, struct err *err)
 	return 0;
 }
 
-void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES])
+void rule_write_hosts(const struct rule *r, char out[RULE_HOSTS_BYTES])
 {
 	static const char *const before[] = {[RULE_NAME] = "",
 		[RULE_BELOW] = "*.",
 		[RULE_NETWORK] = "",
 		[RULE_ANY] = "any",
 		[RULE_ASK] = "ask"};
-	char host[RULE_HOST_BYTES] = "", bits[8] = "", port[8] = "", to[IP_TEXT_BYTES + 16] = "";
-	char ip[IP_TEXT_BYTES];
+	char host[RULE_HOST_BYTES] = "", bits[8] = "";
 	if (r->kind == RULE_NETWORK) {
 		struct ip network = ip_of_v4(r->network);
 		ip_write(&network, host);
@@ -365,6 +364,14 @@ void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES])
 	}
 	if (r->kind == RULE_NETWORK && r->bits < V4_BITS)
 		(void)snprintf(bits, sizeof bits, "/%u", r->bits);
+	(void)snprintf(out, RULE_HOSTS_BYTES, "%s%s%s", before[r->kind], host, bits);
+}
+
+void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES])
+{
+	char hosts[RULE_HOSTS_BYTES], ip[IP_TEXT_BYTES];
+	char port[8] = "", to[IP_TEXT_BYTES + 16] = "";
+	rule_write_hosts(r, hosts);
 	if (r->port > 0)
 		(void)snprintf(port, sizeof port, ":%u", r->port);
 	if (r->is_mapped) {
@@ -372,8 +379,8 @@ void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES])
 		ip_write(&r->to, ip);
 		(void)snprintf(to, sizeof to, is_v4 ? "=%s:%u" : "=[%s]:%u", ip, r->to_port);
 	}
-	(void)snprintf(out, RULE_TEXT_BYTES, "%s%s%s%s%s%s%s%s%s", r->may_be_private ? "!" : "",
-		r->method, r->is_http ? " " : "", before[r->kind], host, bits, port, to, r->path);
+	(void)snprintf(out, RULE_TEXT_BYTES, "%s%s%s%s%s%s%s", r->may_be_private ? "!" : "",
+		r->method, r->is_http ? " " : "", hosts, port, to, r->path);
 }
 
 static bool is_same(const struct rule *a, const struct rule *b)

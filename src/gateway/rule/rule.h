@@ -37,7 +37,8 @@
 
 enum {
 	RULES_MAX = 64,
-	RULE_HOST_BYTES = 254, /* the longest name, with its NUL; RFC 1035 */
+	RULE_HOST_BYTES = 254,			/* the longest name, with its NUL; RFC 1035 */
+	RULE_HOSTS_BYTES = RULE_HOST_BYTES + 2, /* "*." and the longest name */
 	RULE_TEXT_BYTES = 640,
 	RULE_PORT_HTTP = 80,
 	RULE_PORT_HTTPS = 443
@@ -68,6 +69,8 @@ struct rules {
 /* Read one rule. Errors: ERR_USAGE, with a sentence that says what is wrong with @text. */
 int rule_parse(struct rule *out, const char *text, struct err *err);
 void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES]);
+/* Write only the hosts of a rule: "api.example", "*.example.org", "192.0.2.0/24", "any" or "ask". */
+void rule_write_hosts(const struct rule *r, char out[RULE_HOSTS_BYTES]);
 
 /* Read @n rules. "none" alone is no rule; with others it is an error. A rule that is there twice is
  * kept once. Errors: ERR_USAGE; ERR_LIMIT for more than RULES_MAX. */

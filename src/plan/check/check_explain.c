@@ -91,7 +91,8 @@ static int explain_answers(
 	return r;
 }
 
-/* Print the tools whose results a call needs. They are the tools among the origins of @label. */
+/* Print the tools whose results a call needs. They are the tools among the origins of @label;
+ * "tool:net:HOST" is a host from which one of them reads. */
 static int explain_needs(const struct check *c, struct buf *out, uint32_t label)
 {
 	const struct labels *labels = c->policy->labels;
@@ -99,7 +100,7 @@ static int explain_needs(const struct check *c, struct buf *out, uint32_t label)
 	int r = buf_add(out, "     needs:"), n = 0;
 	for (size_t i = 0; r == 0 && (atom = label_nth(labels, set, i)); i++) {
 		const char *text = label_text(labels, atom);
-		if (strncmp(text, "tool:", 5) != 0)
+		if (strncmp(text, "tool:", 5) != 0 || strncmp(text, "tool:net:", 9) == 0)
 			continue;
 		r = buf_add(out, n++ ? ", " : " ");
 		if (r == 0)

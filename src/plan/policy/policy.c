@@ -149,6 +149,26 @@ static void read_all(struct policy_reader *r, const struct node *tree)
 			return;
 }
 
+/* Make the origins of the hosts that the tools read from. They are made once, because the label of
+ * each item of a result needs them. Origins are shown in the order in which they were made, and
+ * a tool says more than its hosts. */
+static int set_up_hosts(struct policy *p)
+{
+	p->hosts = heap_zero(&p->heap, (p->tools->n + 1) * sizeof *p->hosts);
+	for (size_t i = 0; i < p->tools->n; i++)
+		if (p->tools->tool[i].n_hosts > 0)
+			(void)policy_atom(p, "tool", p->tools->tool[i].name, NULL);
+	for (size_t i = 0; p->hosts && i < p->tools->n; i++) {
+		const struct tool *tool = &p->tools->tool[i];
+		for (uint32_t k = 0; k < tool->n_hosts; k++) {
+			uint32_t atom = policy_atom(p, "tool:net", tool->host[k], NULL);
+			p->hosts[i] =
+				label_union(p->labels, p->hosts[i], label_set(p->labels, atom));
+		}
+	}
+	return p->hosts ? 0 : -1;
+}
+
 static int set_up(struct policy *p, const struct source *src, const struct tool_set *tools,
 	struct labels *labels)
 {
@@ -163,7 +183,7 @@ static int set_up(struct policy *p, const struct source *src, const struct tool_
 	p->is_denied = heap_zero(&p->heap, (tools->n + 1) * sizeof *p->is_denied);
 	uint32_t user = policy_atom(p, "user", NULL, NULL),
 		 own = policy_atom(p, "policy", NULL, NULL);
-	if (!p->rule || !p->is_denied || !user || !own)
+	if (!p->rule || !p->is_denied || !user || !own || set_up_hosts(p) < 0)
 		return -1;
 	p->trusted = label_union(labels, label_set(labels, user), label_set(labels, own));
 	return labels_has_failed(labels) ? -1 : 0;

@@ -1,10 +1,14 @@
 /* Read the clauses, kinds, origins and values of a policy. SPDX-License-Identifier: Apache-2.0 */
 #include "plan/policy/inside.h"
 
+#include "base/word.h"
 #include "plan/value/int.h"
 #include "plan/value/str.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { HOSTS_TRIED = 1000 };
 
 /* Read a kind that has an argument: enum(n), handle("file") or name("e-mail"). */
 static int sized_kind(struct policy_reader *r, const struct node *call, struct kind *out)
@@ -110,17 +114,49 @@ int policy_clauses(struct policy_reader *r, const struct node *node, struct clau
 	return 0;
 }
 
-/* Read an origin such as tool("mail.search"), tool("mail.search", of = "ann@example.com") or
- * error("mail.search"), and add it to *set. */
+/* Read the name of the host in tool("net:api.example"). A host that no tool declares is refused:
+ * its name is most likely misspelt. */
+static int net_origin(
+	struct policy_reader *r, const struct node *node, const char *host, uint32_t *set)
+{
+	const struct tool_set *tools = r->p->tools;
+	struct word_near near = WORD_NEAR(host);
+	char meant[DIAG_HINT_BYTES];
+	size_t n_tried = 0;
+	for (size_t i = 0; i < tools->n; i++)
+		for (uint32_t k = 0; k < tools->tool[i].n_hosts; k++) {
+			const char *one = tools->tool[i].host[k];
+			if (strcmp(one, host) == 0) {
+				uint32_t atom = policy_atom(r->p, "tool:net", host, NULL);
+				*set = label_union(
+					r->p->labels, *set, label_set(r->p->labels, atom));
+				return labels_has_failed(r->p->labels) ? -1 : 0;
+			}
+			if (n_tried++ < HOSTS_TRIED)
+				word_near_try(&near, one);
+		}
+	if (near.best)
+		snprintf(meant, sizeof meant, "net:%.190s", near.best);
+	return policy_unknown(
+		r, P_TOOL, node, "tool that declares the host", host, near.best ? meant : NULL);
+}
+
+/* Read an origin such as tool("mail.search"), tool("mail.search", of = "ann@example.com"),
+ * tool("net:api.example") or error("mail.search"), and add it to *set. */
 static int called_origin(struct policy_reader *r, const struct node *call, uint32_t *set)
 {
-	const char *name = policy_callee(call), *of = NULL;
+	static const char net[] = "net:";
+	const char *name = policy_callee(call), *of = NULL, *text;
 	const struct tool *tool;
 	bool is_tool = name && strcmp(name, "tool") == 0;
 	if ((!is_tool && (!name || strcmp(name, "error") != 0)) || call->n < 2 ||
 		call->n > (is_tool ? 3u : 2u))
 		return policy_fail(r, P_WORD, call, "tool(\"web.get\"), error(\"web.get\")",
 			"an origin is needed here");
+	if (policy_text(r, call->kid[1], &text) < 0)
+		return -1;
+	if (is_tool && call->n == 2 && strncmp(text, net, sizeof net - 1) == 0)
+		return net_origin(r, call->kid[1], text + sizeof net - 1, set);
 	if (policy_tool(r, call->kid[1], &tool) < 0)
 		return -1;
 	if (call->n == 3) {

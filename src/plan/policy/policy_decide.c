@@ -397,18 +397,29 @@ void policy_spend(const struct policy *p, const struct policy_call *call, double
 	}
 }
 
-static uint32_t declared(const struct policy *p, const struct result_rule *rule, uint32_t atom,
+/* Return the origins of what a tool itself adds to its result: the tool, or the owner @of of an
+ * item, and the hosts that the tool declares. A tool that is trusted may still pass on what a host
+ * has sent, so each part of the result has the hosts as givers. */
+static uint32_t origins_of(const struct policy *p, const struct tool *tool, const char *of)
+{
+	size_t i = (size_t)(tool - p->tools->tool);
+	uint32_t own = label_set(p->labels, policy_atom(p, "tool", tool->name, of));
+	return label_union(p->labels, own, i < p->tools->n ? p->hosts[i] : LABEL_ALL);
+}
+
+static uint32_t declared(const struct policy *p, const struct tool *tool, const char *of,
 	uint32_t readers, uint32_t inputs)
 {
-	struct label l = {.origins = label_set(p->labels, atom),
+	const struct rule *rule = rule_of(p, tool);
+	struct label l = {.origins = origins_of(p, tool, of),
 		.readers = readers,
 		.kind = {.rank = KIND_TEXT}};
-	if (rule && rule->has_kind)
-		l.kind = rule->kind;
+	if (rule && rule->result.has_kind)
+		l.kind = rule->result.kind;
 	if (labels_has_failed(p->labels))
 		return LABEL_FAILED;
 	uint32_t id = label_intern(p->labels, &l);
-	if (rule && rule->launders)
+	if (rule && rule->result.launders)
 		return id;
 	/*
 	 * The arguments of the tool flow into its result, so their label is joined to the label of
@@ -445,8 +456,7 @@ uint32_t policy_result(const struct policy *p, const struct tool *tool, uint32_t
 	/* If the rule labels the items, the list itself reveals only their number, which
 	 * everybody may know. */
 	uint32_t readers = rule && !is_each ? reader_set(p, rule->result.readers) : LABEL_ALL;
-	return declared(p, rule ? &rule->result : NULL, policy_atom(p, "tool", tool->name, NULL),
-		readers, inputs);
+	return declared(p, tool, NULL, readers, inputs);
 }
 
 struct val policy_member(struct val item, struct val name)
@@ -534,7 +544,7 @@ static uint32_t item_label(const struct policy *p, const struct tool *tool, uint
 		of = is_known ? "?" : "*";
 	for (uint32_t i = 0; is_known && r->readers.type == T_TUPLE && i < r->readers.tuple->n; i++)
 		collect_all(&to, policy_member(item, r->readers.tuple->item[i]));
-	uint32_t id = declared(p, r, policy_atom(p, "tool", tool->name, of), readers, inputs);
+	uint32_t id = declared(p, tool, of, readers, inputs);
 	/*
 	 * For fields that the owner of the item did not write, the label before the run is the join
 	 * of two labels:
@@ -544,8 +554,7 @@ static uint32_t item_label(const struct policy *p, const struct tool *tool, uint
 	 *   the run.
 	 */
 	return is_nobodys && !is_known
-		? label_join(p->labels, id,
-			  declared(p, r, policy_atom(p, "tool", tool->name, "?"), readers, inputs))
+		? label_join(p->labels, id, declared(p, tool, "?", readers, inputs))
 		: id;
 }
 

@@ -70,6 +70,7 @@ struct policy {
 	struct labels *labels;
 	struct rule **rule; /* rules by index of the tool; NULL for a tool without a rule */
 	bool *is_denied;    /* by index of the tool: true if the policy contains deny("…") */
+	uint32_t *hosts;    /* by index of the tool: set of its origins "tool:net:HOST" */
 	uint32_t trusted;   /* set of trusted origins */
 	struct trusted_items *items; /* list of all trust(tool("…", principals = […])) */
 	struct val literals;	     /* tuple of strings: literals whose origin is the policy */

@@ -41,19 +41,28 @@ struct mcp_tools {
 
 /* ---- building the definitions of tools ---- */
 
+/* Return whether what the tool returns may come from a host of the network. This concerns each tool
+ * of sessions: a file may have what a program has downloaded. */
+static bool has_hosts(const struct mcp_tools_config *config, const struct mcp_tool *tool)
+{
+	return config->hosts && !(tool->traits & (MCP_ON_TOOLS | MCP_ON_PLANS));
+}
+
 /* Return the annotations of a tool. Omit an annotation that equals its default. By default, clients
  * assume the worst: that a tool changes and destroys things. */
 static json_t *annotations(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	json_t *out = json_pack("{s:s}", "title", tool->title);
-	bool is_destructive = (tool->traits & MCP_RUNS_CODE) && config->is_destructive;
+	/* With a network, code can change what hosts have. */
+	bool is_destructive =
+		(tool->traits & MCP_RUNS_CODE) && (config->is_destructive || config->hosts);
 	if (tool->traits & MCP_READ_ONLY)
 		json_put_bool(out, "readOnlyHint", true);
 	else if (!is_destructive && !(tool->traits & MCP_WORLD))
 		json_put_bool(out, "destructiveHint", false);
 	if ((tool->traits & MCP_IDEMPOTENT) && !(tool->traits & MCP_READ_ONLY))
 		json_put_bool(out, "idempotentHint", true);
-	if (!(tool->traits & MCP_WORLD))
+	if (!(tool->traits & MCP_WORLD) && !has_hosts(config, tool))
 		json_put_bool(out, "openWorldHint", false);
 	return out;
 }
@@ -129,6 +138,15 @@ static char *instruct(const struct mcp_tools_config *config)
 	return buf_take(&out);
 }
 
+/* Declare to clients that label what a tool returns (tool/hosts.h) which hosts it may come from. */
+static void put_hosts(
+	json_t *out, const struct mcp_tools_config *config, const struct mcp_tool *tool)
+{
+	if (has_hosts(config, tool))
+		json_put_new(out, "_meta",
+			json_pack("{s:O}", "retort/net", json_unconst(config->hosts)));
+}
+
 static json_t *define(const struct mcp_tools_config *config, const struct mcp_tool *tool)
 {
 	json_t *out = json_pack("{s:s, s:o, s:o, s:o}", "name", tool->name, "description",
@@ -139,6 +157,7 @@ static json_t *define(const struct mcp_tools_config *config, const struct mcp_to
 			json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}}, s:[s]}", "type", "object",
 				"properties", "status", "type", "string", "stdout", "type",
 				"string", "stderr", "type", "string", "required", "status"));
+	put_hosts(out, config, tool);
 	return out;
 }
 

@@ -45,6 +45,7 @@ struct mcp_tools_config {
 	 * box_summary_files(); or NULL. */
 	const char *files;
 	const char *net;      /* network rules of the boxes, such as "api.example"; or NULL */
+	const json_t *hosts;  /* hosts that boxes can read from, box_summary_hosts(); or NULL */
 	const char *limits;   /* limits of the boxes, such as "1.0 GiB of memory, …"; or NULL */
 	const json_t *create; /* parameters of session.create for new sessions; or NULL */
 	void *arg;

@@ -45,6 +45,23 @@ TEST(rules_as_they_are_written)
 	}
 }
 
+TEST(hosts_of_a_rule)
+{
+	static const char *const rows[][2] = {{"API.Example:443", "api.example"},
+		{"!*.example.org:5432", "*.example.org"}, {"10.1.0.0/16:80", "10.1.0.0/16"},
+		{"192.0.2.1", "192.0.2.1"}, {"any:80", "any"}, {"db:1=10.0.0.1:2", "db"},
+		{"GET any/*", "any"}, {"* *.api.example:80/v1", "*.api.example"}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err err = {0};
+		struct rule r;
+		char hosts[RULE_HOSTS_BYTES];
+		if (!CHECK_INT(rule_parse(&r, rows[i][0], &err), 0))
+			continue;
+		rule_write_hosts(&r, hosts);
+		CHECK_STR(hosts, rows[i][1]);
+	}
+}
+
 TEST(the_longest_rule_comes_back)
 {
 	char text[RULE_TEXT_BYTES] = "*.", host[RULE_HOST_BYTES], again[RULE_TEXT_BYTES];
@@ -56,6 +73,9 @@ TEST(the_longest_rule_comes_back)
 	host[RULE_HOST_BYTES - 1] = '\0';
 	(void)snprintf(text, sizeof text, "!*.%s:65535", host);
 	CHECK_INT(rule_parse(&r, text, &err), 0);
+	rule_write_hosts(&r, again);
+	CHECK_INT(strlen(again), RULE_HOSTS_BYTES - 1);
+	CHECK_INT(strncmp(again, text + 1, RULE_HOSTS_BYTES - 1), 0);
 	rule_write(&r, again);
 	CHECK_STR(again, text);
 	(void)snprintf(text, sizeof text,

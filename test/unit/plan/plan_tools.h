@@ -26,6 +26,8 @@ static const struct tool_field query_params[] = {FIELD("query")}, url_params[] =
 			       file_params[] = {FIELD("file_id")},
 			       pay_params[] = {FIELD("recipient"), FIELD("amount")};
 
+static const char *const web_host[] = {"*.example.org", "api.example"};
+
 /* In the order of their names. */
 static const struct tool test_tools[] = {
 	{.name = "bank.pay", PARAMS(pay_params), .is_destructive = true, .is_open_world = true},
@@ -40,6 +42,8 @@ static const struct tool test_tools[] = {
 		.result = &type_text,
 		.is_read_only = true,
 		.is_open_world = true},
+	{.name = "web.list", .result = &type_mails, .host = web_host, .n_hosts = 2},
+	{.name = "web.run", .host = web_host + 1, .n_hosts = 1},
 };
 static const struct tool_set test_set = {test_tools, ARRAY_LEN(test_tools)};
 

@@ -25,9 +25,17 @@ static const struct tool_field mail_fields[] = {{"sender", &address, true}, {"bo
 static const struct tool_type mail = {.shape = TOOL_DICT, .field = mail_fields, .n_fields = 4},
 			      mails = {.shape = TOOL_LIST, .item = &mail};
 static const struct tool_field query[] = {{"q", NULL, false}}, log_params[] = {{"v", NULL, true}};
+/* What comes from this tool comes from these hosts, too. */
+static const char *const mail_host[] = {"mail.example"}, *const web_hosts[] = {"*.example", "any"};
 static const struct tool tools[] = {
 	{.name = "log", .param = log_params, .n_params = 1, .is_read_only = true},
-	{.name = "mail.get", .param = query, .n_params = 1, .result = &mails, .is_read_only = true},
+	{.name = "mail.get",
+		.param = query,
+		.n_params = 1,
+		.result = &mails,
+		.host = mail_host,
+		.n_hosts = 1,
+		.is_read_only = true},
 	{.name = "nums.get",
 		.param = query,
 		.n_params = 1,
@@ -35,7 +43,13 @@ static const struct tool tools[] = {
 		.is_read_only = true},
 	{.name = "one.get", .param = query, .n_params = 1, .result = &mail, .is_read_only = true},
 	{.name = "thing.get", .param = query, .n_params = 1, .is_read_only = true},
-	{.name = "web.get", .param = query, .n_params = 1, .result = &words, .is_read_only = true},
+	{.name = "web.get",
+		.param = query,
+		.n_params = 1,
+		.result = &words,
+		.host = web_hosts,
+		.n_hosts = 2,
+		.is_read_only = true},
 };
 static const struct tool_set set = {tools, ARRAY_LEN(tools)};
 
@@ -178,11 +192,15 @@ static const struct forms parts[] = {
 		", result = value(readers = ['ann', 'bob'], kind = text)", ", launder = True"),
 	FORMS('m', "", ", result = each(origin = 'sender')",
 		", result = each(origin = 'sender', readers = ['sender'])",
-		", result = each(readers = ['sender', 'body'])"),
-	FORMS('t', "", "trust(tool('web.get'))\n", "trust(tool('mail.get', principals = ['n']))\n",
-		"trust(plan)\n", "trust(model)\n"),
+		", result = each(readers = ['sender', 'body'])",
+		", result = each(origin = 'sender', says = ['body'])"),
+	FORMS('t', "", "trust(tool('web.get'))\n",
+		"trust(tool('web.get'), tool('net:*.example'), tool('net:any'))\n",
+		"trust(tool('net:mail.example'))\n",
+		"trust(tool('mail.get', principals = ['n']))\n", "trust(plan)\n", "trust(model)\n"),
 	FORMS('a', "trusted", "trusted | approved", "at_most(number)", "trusted | at_most(bool)",
 		"ends_with(['n', 'b'])", "member(['ann', 1, 2])"),
+	FORMS('v', "%a", "%a", "%a", "chosen(tool('mail.get'), tool('net:mail.example'))"),
 	FORMS('d', "", ", deny = member(['bob', 7])", ", deny = ends_with(['x', '@b.c'])"),
 	{0},
 };
@@ -194,7 +212,7 @@ static void make_policy(struct maker *m)
 		"%trule('thing.get', effect = read%m)\nrule('mail.get', effect = read%m)\n"
 		"rule('nums.get', effect = read%r)\nrule('one.get', effect = read%m)\n"
 		"rule('web.get', effect = read%r)\n"
-		"rule('log', effect = write, when = %a, v = control(allow = %a%d))\n",
+		"rule('log', effect = write, when = %a, v = control(allow = %v%d))\n",
 		0);
 }
 
@@ -265,11 +283,38 @@ static uint32_t of_literal(void *ctx, struct val v)
 	return ground_label(ctx, v);
 }
 
+static bool has_origin(const struct labels *all, uint32_t set_of, const char *text)
+{
+	size_t bytes = strlen(text);
+	uint32_t atom;
+	for (size_t i = 0; (atom = label_nth(all, set_of, i)); i++) {
+		const char *one = label_text(all, atom);
+		if (strncmp(one, text, bytes) == 0 && (one[bytes] == '\0' || one[bytes] == '#'))
+			return true;
+	}
+	return set_of == LABEL_ALL;
+}
+
+/* Return whether each host is where its tool is, as an origin and as a giver. */
+static bool has_hosts(struct labels *all, uint32_t label)
+{
+	static const char *const rows[][2] = {{"tool:mail.get", "tool:net:mail.example"},
+		{"tool:web.get", "tool:net:*.example"}, {"tool:web.get", "tool:net:any"}};
+	const uint32_t sets[] = {label_get(all, label).origins, label_givers(all, label)};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (size_t k = 0; k < ARRAY_LEN(sets); k++)
+			if (has_origin(all, sets[k], rows[i][0]) !=
+				has_origin(all, sets[k], rows[i][1]))
+				return false;
+	return true;
+}
+
 static bool expect(struct trial *t, const struct plan_call *call, const char *what, uint32_t run,
 	uint32_t check)
 {
 	uint32_t line, column;
-	if (label_is_foreseen(t->all, run, check))
+	if (label_is_foreseen(t->all, run, check) && has_hosts(t->all, run) &&
+		has_hosts(t->all, check))
 		return true;
 	source_place(&t->p.src, call->at, &line, &column);
 	fprintf(stderr, "# %s of %s at line %u, %u is not as foreseen\n", what, call->tool->name,

@@ -368,6 +368,15 @@ static const struct {
 		"origin, which names the field", "origin"},
 	{"rule('bank.pay', effect = payment, limit = at_most_per_run(amount = -1), recipient = control(), amount = control())\n",
 		505, "at least 0", ""},
+	{"trust(tool('net:api.exmaple'))\n", 503, "no tool that declares the host api.exmaple",
+		"did you mean net:api.example?"},
+	{"trust(tool('net:'))\n", 503, "no tool that declares the host", ""},
+	{"trust(tool('net:api.example', principals = ['a']))\n", 503, "no tool net:api.example",
+		""},
+	{"rule('web.run', effect = read)\ntest('web.get', url = value(origin = tool('net:api.example', of = 'a')), expect = deny)\n",
+		503, "no tool net:api.example", ""},
+	{"trust(error('net:api.example'))\n", 503, "no tool net:api.example", ""},
+	{"trust(tool(5))\n", 505, "a text is needed", ""},
 	{"A = f'{x}'\n", 505, "a constant is needed", ""},
 	{"A = 1\nA = 2\n", 506, "declared twice", ""},
 	{"rule('web.get', effect = read)\nrule('web.get', effect = read)\n", 506,
@@ -489,6 +498,53 @@ TEST(results_are_labelled)
 	(void)origins_are(&f, policy_item(&f.policy, search, page, VAL_NONE),
 		"tool:web.get tool:mail.search#?");
 	tear_down(&f);
+}
+
+TEST(what_comes_from_a_host_is_the_hosts)
+{
+	static struct fixture f;
+	set_up(&f,
+		"trust(tool('web.run'))\nrule('web.run', effect = read, launder = True)\n"
+		"rule('web.list', effect = read, result = each(origin = 'sender', says = ['body']))\n");
+	struct heap *h = &f.policy.heap;
+	const struct tool *run = tool_find(&test_set, "web.run"),
+			  *list = tool_find(&test_set, "web.list");
+	struct val mail;
+	uint32_t page = policy_result(&f.policy, tool_find(&test_set, "web.get"), 0);
+	/* What a tool does not pass on are its arguments, not what it reads. */
+	uint32_t out = origins_are(
+		&f, policy_result(&f.policy, run, page), "tool:web.run tool:net:api.example");
+	CHECK_INT(policy_trusts(&f.policy, out), POLICY_REFUTED);
+	CHECK_INT(label_givers(f.labels, out), label_get(f.labels, out).origins);
+#define HOSTS "tool:net:*.example.org tool:net:api.example"
+	(void)origins_are(&f, policy_result(&f.policy, list, 0), "tool:web.list " HOSTS);
+	(void)origins_are(&f, policy_said(&f.policy, list, 0, VAL_UNSET), HOSTS " tool:web.list#*");
+	(void)origins_are(&f, policy_item(&f.policy, list, 0, VAL_UNSET),
+		HOSTS " tool:web.list#* tool:web.list#?");
+	CHECK_INT(table_new(h, T_DICT, 0, &mail), 0);
+	(void)table_put(h, mail.table, text_of(h, "sender"), text_of(h, "ann"));
+	(void)origins_are(&f, policy_said(&f.policy, list, 0, mail), HOSTS " tool:web.list#ann");
+	(void)origins_are(&f, policy_item(&f.policy, list, 0, mail), HOSTS " tool:web.list#?");
+	tear_down(&f);
+	set_up(&f,
+		"trust(tool('web.run'), tool('net:api.example'))\nrule('web.run', effect = read)\n");
+	CHECK_INT(policy_trusts(&f.policy, policy_result(&f.policy, run, 0)), POLICY_PROVED);
+	CHECK_INT(policy_trusts(&f.policy, policy_result(&f.policy, list, 0)), POLICY_REFUTED);
+	tear_down(&f);
+}
+
+TEST(hosts_are_named_in_policies)
+{
+	run_cases(
+		"trust(tool('web.run'))\n"
+		"HOST = 'net:api.example'\n"
+		"rule('web.run', effect = read)\n"
+		"rule('files.read', effect = read, file_id = control(allow = chosen(tool(HOST))))\n"
+		"test('files.read', file_id = value(origin = tool('web.run')), expect = allow)\n"
+		"test('files.read', file_id = value(origin = [tool('web.run'), tool(HOST)]), expect = allow)\n"
+		"test('files.read', file_id = value(origin = tool('net:*.example.org')), expect = deny)\n"
+		"test('files.read', file_id = value(chosen_by = tool('net:*.example.org')), expect = allow)\n",
+		0, "");
 }
 
 TEST(an_owner_says_what_the_rule_names)

@@ -44,6 +44,35 @@ static const json_t *definition(const struct mcp_tools *t, const char *name)
 	return NULL;
 }
 
+TEST(hosts_are_declared_by_tools_of_boxes)
+{
+	static const char *const others[] = {"search_tools", "check_plan", "run_plan"};
+	json_t *hosts = json_pack("[s, s]", "*.example.org", "api.example");
+	struct mcp_tools_config config = {.version = "1",
+		.tier = MCP_TIER_ALL,
+		.has_tools = true,
+		.has_plans = true,
+		.has_commands = true};
+	for (int has_net = 0; has_net < 2; has_net++) {
+		config.hosts = has_net ? hosts : NULL;
+		struct mcp_tools *t = mcp_tools_new(&config);
+		size_t n = 0;
+		for (size_t i = 0; i < tool_rows(t)->n; i++) {
+			const json_t *meta =
+				json_object_get(tool_rows(t)->row[i].definition, "_meta");
+			n += meta != NULL;
+			if (meta)
+				CHECK_INT(
+					json_equal(json_object_get(meta, "retort/net"), hosts), 1);
+		}
+		CHECK_INT(n, has_net ? tool_rows(t)->n - ARRAY_LEN(others) : 0);
+		for (size_t i = 0; i < ARRAY_LEN(others); i++)
+			CHECK(!json_object_get(definition(t, others[i]), "_meta"));
+		mcp_tools_free(t);
+	}
+	json_decref(hosts);
+}
+
 static size_t tokens(const struct mcp_tools *t, bool is_for_commands)
 {
 	const struct mcp_rows *rows = tool_rows(t);

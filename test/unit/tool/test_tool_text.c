@@ -1,5 +1,6 @@
 /* Names, schemas and results of tools. SPDX-License-Identifier: Apache-2.0 */
 #include "tool/fit.h"
+#include "tool/hosts.h"
 #include "tool/identifier.h"
 #include "tool/param_header.h"
 #include "tool/result.h"
@@ -264,5 +265,83 @@ TEST(headers_that_may_not_be_asked_for)
 			fprintf(stderr, "%s\n", rows[i]);
 		json_decref(headers);
 		json_decref(schema);
+	}
+}
+
+/* Check what becomes of a "_meta", once and again. */
+static void check_hosts(const char *text, const char *want)
+{
+	json_t *meta = json(text), *kept = hosts_meta(meta), *again = hosts_meta(kept);
+	char *out = kept ? json_dumps(kept, JSON_COMPACT) : NULL;
+	struct tool_shelf shelf = {0};
+	struct tool tool = {0};
+	CHECK_STR(out ? out : "", want);
+	CHECK_INT(json_equal(again, kept), kept != NULL);
+	CHECK_INT(hosts_read(&shelf, meta, &tool), 0);
+	const json_t *list = json_object_get(kept, "retort/net");
+	CHECK_INT(tool.n_hosts, json_array_size(list));
+	for (uint32_t i = 0; i < tool.n_hosts; i++)
+		CHECK_STR(tool.host[i], json_string_value(json_array_get(list, i)));
+	shelf_done(&shelf);
+	free(out);
+	json_decref(again);
+	json_decref(kept);
+	json_decref(meta);
+}
+
+TEST(hosts_that_are_not_understood_are_any)
+{
+	static const char any[] = "{\"retort/net\":[\"any\"]}";
+	static const char *const rows[][2] = {
+		{"null", ""},
+		{"{}", ""},
+		{"{\"other\": 5}", ""},
+		{"{\"retort/net\": []}", ""},
+		{"{\"retort/net\": [\"b\", \"a\", \"b\"], \"x\": [1]}",
+			"{\"retort/net\":[\"a\",\"b\"]}"},
+		{"{\"retort/net\": [\"10.0.0.0/8\", \"*.a_b-c.example\", \"any\"]}",
+			"{\"retort/net\":[\"*.a_b-c.example\",\"10.0.0.0/8\",\"any\"]}"},
+		{"5", any},
+		{"[]", any},
+		{"{\"retort/net\": null}", any},
+		{"{\"retort/net\": false}", any},
+		{"{\"retort/net\": \"a.example\"}", any},
+		{"{\"retort/net\": {}}", any},
+		{"{\"retort/net\": [\"a.example\", null]}", any},
+		{"{\"retort/net\": [\"\"]}", any},
+		{"{\"retort/net\": [\"A.example\"]}", any},
+		{"{\"retort/net\": [\"a.example:80\"]}", any},
+		{"{\"retort/net\": [\"a.example#b\"]}", any},
+		{"{\"retort/net\": [\"a b\"]}", any},
+		{"{\"retort/net\": [\"a\\u00e9\"]}", any},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check_hosts(rows[i][0], rows[i][1]);
+}
+
+TEST(hosts_are_bounded)
+{
+	for (size_t n = TOOL_HOSTS_MAX; n <= TOOL_HOSTS_MAX + 1; n++) {
+		json_t *list = json_array(), *meta = json_pack("{s:O}", "retort/net", list);
+		char host[TOOL_HOST_MAX_BYTES + 2] = "";
+		for (size_t i = 0; i < n; i++) {
+			memset(host, 'a', TOOL_HOST_MAX_BYTES);
+			(void)snprintf(host, 4, "%03zu", i);
+			host[3] = '.';
+			(void)json_array_append_new(list, json_string(host));
+		}
+		json_t *kept = hosts_meta(meta);
+		CHECK_INT(json_array_size(json_object_get(kept, "retort/net")),
+			n > TOOL_HOSTS_MAX ? 1 : n);
+		json_decref(kept);
+		host[TOOL_HOST_MAX_BYTES] = 'a';
+		(void)json_array_clear(list);
+		(void)json_array_append_new(list, json_string(host));
+		kept = hosts_meta(meta);
+		CHECK_STR(json_string_value(json_array_get(json_object_get(kept, "retort/net"), 0)),
+			"any");
+		json_decref(kept);
+		json_decref(meta);
+		json_decref(list);
 	}
 }
