@@ -180,7 +180,8 @@ static int hear_ask(struct gateway_box *b, const json_t *message)
 	char name[RULE_HOST_BYTES];
 	uint16_t port;
 	/* As many again may be under way when the answers are forgotten. */
-	if (++b->n_asked > 2 * GATEWAY_ASKED_MAX || !frame_read_place(name, &port, message))
+	if (++b->n_asked > 2 * GATEWAY_ASKED_MAX || !b->events.ask ||
+		!frame_read_place(name, &port, message))
 		return -EPROTO;
 	b->events.ask(b->events.arg, name, port);
 	return 0;

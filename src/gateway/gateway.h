@@ -67,7 +67,7 @@ struct gateway_events {
 	void (*want_socket)(void *arg);
 	/* A program wants to connect to @port of @name, about which a rule "ask" says that a person
 	 * decides; answer with gateway_box_answer(). Asked once for each name and port, until
-	 * gateway_box_forget(). Must not be NULL if there is such a rule. */
+	 * gateway_box_forget(). NULL: there is no such rule. */
 	void (*ask)(void *arg, const char *name, uint16_t port);
 	/* A row is new since the last report. @row is borrowed. May be NULL. */
 	void (*row)(void *arg, const struct gateway_row *row);

@@ -69,7 +69,7 @@ struct rules {
 /* Read one rule. Errors: ERR_USAGE, with a sentence that says what is wrong with @text. */
 int rule_parse(struct rule *out, const char *text, struct err *err);
 void rule_write(const struct rule *r, char out[RULE_TEXT_BYTES]);
-/* Write only the hosts of a rule: "api.example", "*.example.org", "192.0.2.0/24", "any" or "ask". */
+/* Write only the hosts of a rule: "api.example", "*.example.org", "192.0.2.0/24", "any", "ask". */
 void rule_write_hosts(const struct rule *r, char out[RULE_HOSTS_BYTES]);
 
 /* Read @n rules. "none" alone is no rule; with others it is an error. A rule that is there twice is

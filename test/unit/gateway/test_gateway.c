@@ -44,6 +44,11 @@ static const struct {
 	{"error-code", "{\"say\":\"ready\",\"box\":1,\"error\":{\"code\":-1}}"},
 	{"report-unasked",
 		"{\"say\":\"report\",\"box\":1,\"rows\":[],\"n_more\":0,\"is_last\":true}"},
+	{"asks-address", "{\"say\":\"ask\",\"box\":1,\"name\":\"10.0.0.1\",\"port\":80}"},
+	{"asks-escape", "{\"say\":\"ask\",\"box\":1,\"name\":\"\\u001b[2J\",\"port\":80}"},
+	{"asks-no-port", "{\"say\":\"ask\",\"box\":1,\"name\":\"x\",\"port\":0}"},
+	{"asks-large-port", "{\"say\":\"ask\",\"box\":1,\"name\":\"x\",\"port\":65536}"},
+	{"asks-nothing", "{\"say\":\"ask\",\"box\":1}"},
 	{"no-name", ROW("\"name\":\"<script>\",\"port\":1," REST)},
 	{"long-name", ROW("\"name\":\"x.\\u0000y\",\"port\":1," REST)},
 	{"no-port", ROW("\"name\":\"x\",\"port\":65536," REST)},
@@ -88,6 +93,9 @@ static void lie(const char *message)
 		say_often(ROW("\"name\":\"x\",\"port\":1," REST), GATEWAY_ROWS_MAX + 1);
 	if (strstr(message, "many-sockets"))
 		say_often("{\"say\":\"want_socket\",\"box\":1}", 65);
+	if (strstr(message, "many-questions"))
+		say_often("{\"say\":\"ask\",\"box\":1,\"name\":\"X.\",\"port\":80}",
+			2 * GATEWAY_ASKED_MAX + 1);
 	if (strstr(message, "endless"))
 		say_packets(CHANNEL_BYTES / CHANNEL_PACKET_BYTES + 1);
 	if (strstr(message, "other-box"))
@@ -159,7 +167,7 @@ struct bench {
 	uv_loop_t loop;
 	struct gateway *gateway;
 	struct gateway_box *box;
-	int n_ready, n_lost, n_rows, n_reports, n_wanted;
+	int n_ready, n_lost, n_rows, n_reports, n_wanted, n_asked;
 	struct err ready, lost, report;
 	struct gateway_row row, first;
 	size_t n_reported;
@@ -212,6 +220,15 @@ static void on_report(
 		w->first = rows[0];
 }
 
+static void on_ask(void *arg, const char *name, uint16_t port)
+{
+	struct bench *w = arg;
+	CHECK_STR(name, "x");
+	CHECK_INT(port, 80);
+	gateway_box_answer(w->box, name, port, "no");
+	w->n_asked++;
+}
+
 static void on_stopped(void *arg)
 {
 	((struct bench *)arg)->is_stopped = true;
@@ -226,6 +243,7 @@ static void open_box(struct bench *w, const char *rule, struct gateway_sockets *
 	struct gateway_sockets no_sockets = {.resolver = -1};
 	const struct gateway_events events = {.ready = on_ready,
 		.want_socket = sockets ? on_want_socket : on_want_nothing,
+		.ask = on_ask,
 		.row = on_row,
 		.lost = on_lost,
 		.arg = w};
@@ -288,7 +306,7 @@ TEST(what_may_not_come_ends_the_gateway)
 	}
 }
 
-TEST(more_rows_or_sockets_than_may_be)
+TEST(more_rows_sockets_or_questions_than_may_be)
 {
 	struct bench w;
 	begin_lying(&w, "many-rows.example");
@@ -299,6 +317,11 @@ TEST(more_rows_or_sockets_than_may_be)
 	begin_lying(&w, "many-sockets.example");
 	run_until(&w, &w.n_lost, 1);
 	CHECK_INT(w.n_wanted, 64);
+	CHECK_INT(w.lost.code, ERR_PROTOCOL);
+	end(&w);
+	begin_lying(&w, "many-questions.example");
+	run_until(&w, &w.n_lost, 1);
+	CHECK_INT(w.n_asked, 2 * GATEWAY_ASKED_MAX);
 	CHECK_INT(w.lost.code, ERR_PROTOCOL);
 	end(&w);
 }
