@@ -168,12 +168,7 @@ class Package(Case):
                      f"os.mkdir('opt'), os.symlink({self.outside!r}, 'opt/evil')", "os.mkdir('opt'), os.chmod('opt', 0)"):
             with self.subTest(code=code):
                 done = self.install("os.chdir('/build/layer')\n" + code, "--", "sh", "-c", "echo command >x")
-                if done.status == 0:
-                    self.tree()
-                    self.assertEqual(self.in_box("print(open('/opt/evil/x').read())"), "command\n\n")
-                    self.assertEqual(self.template("rm", "evil").status, 0)
-                else:
-                    self.check_refused(done)
+                self.check_refused(done)
                 self.check_outside()
 
     def test_T_TEMPLATE_LATER_writes(self):
