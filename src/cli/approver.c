@@ -50,9 +50,8 @@ static void answer(struct approver *a, char letter)
 	bool is_for_session = c == 's' && json_object_get(event, "connection");
 	let_go(a);
 	(void)json_array_remove(a->waiting, 0);
-	operation_tell(service_context(a->service), "tool.approve",
-		json_pack("{s:s, s:b, s:s}", "approval", json_get_text(event, "approval"), "allow",
-			c == 'y' || is_for_session, "scope", is_for_session ? "session" : "once"));
+	a->decide(a->arg, json_get_text(event, "approval"), c == 'y' || is_for_session,
+		is_for_session);
 	json_decref(event);
 	ask_next(a);
 }
@@ -74,7 +73,7 @@ static bool take_terminal(struct approver *a)
 	struct err err;
 	if (!term_take_lines(a->fd, TCSAFLUSH, &a->before))
 		return false;
-	if (ear_open(&a->ear, service_loop(a->service), a->fd, on_typed, a, &err) < 0) {
+	if (ear_open(&a->ear, a->loop, a->fd, on_typed, a, &err) < 0) {
 		(void)tcsetattr(a->fd, TCSANOW, &a->before);
 		return false;
 	}
@@ -129,9 +128,25 @@ void approver_event(struct approver *a, const json_t *event)
 	ask_next(a);
 }
 
+static void tell_engine(void *arg, const char *approval, bool is_allowed, bool is_for_session)
+{
+	operation_tell(service_context(arg), "tool.approve",
+		json_pack("{s:s, s:b, s:s}", "approval", approval, "allow", is_allowed, "scope",
+			is_for_session ? "session" : "once"));
+}
+
 bool approver_open(struct approver *a, struct service *service)
 {
-	*a = (struct approver){.service = service,
+	return approver_open_on(a, service_loop(service), tell_engine, service);
+}
+
+bool approver_open_on(struct approver *a, uv_loop_t *loop,
+	void (*decide)(void *arg, const char *approval, bool is_allowed, bool is_for_session),
+	void *arg)
+{
+	*a = (struct approver){.loop = loop,
+		.decide = decide,
+		.arg = arg,
 		.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY),
 		.waiting = json_array()};
 	return a->fd >= 0 && a->waiting;

@@ -9,7 +9,11 @@
 #include <termios.h>
 
 struct approver {
-	struct service *service;
+	uv_loop_t *loop;
+	/* Gets the person's decision about the question @approval. @is_for_session: it is for all
+	 * of the session, which is possible for connections only. */
+	void (*decide)(void *arg, const char *approval, bool is_allowed, bool is_for_session);
+	void *arg;
 	int fd; /* descriptor of /dev/tty, even if stdin is another file; -1: no terminal */
 	struct termios before;
 	/* Watches the terminal for the answer about waiting[0]; NULL: no question is shown. */
@@ -19,9 +23,15 @@ struct approver {
 
 #define APPROVER_NONE ((struct approver){.fd = -1})
 
-/* Open the terminal. Returns: whether that succeeded. Owns: the caller ends @a with
- * approver_close(), before it closes @service. */
+/*
+ * Open the terminal. Returns: whether that succeeded. Owns: the caller ends @a with
+ * approver_close(), before it closes @service or @loop.
+ * approver_open() decides about the questions of @service.
+ */
 bool approver_open(struct approver *a, struct service *service);
+bool approver_open_on(struct approver *a, uv_loop_t *loop,
+	void (*decide)(void *arg, const char *approval, bool is_allowed, bool is_for_session),
+	void *arg);
 void approver_close(struct approver *a);
 
 /* Handle an event of a step that was started with `approvals`. Other events are ignored. */

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "cli/host/xdg.h"
+#include "cli/asker.h"
 #include "cli/cmd.h"
 #include "cli/host/program.h"
 #include "cli/run.h"
@@ -140,6 +141,7 @@ struct pieces {
 	struct publish ports[PUBLISH_MAX];
 	struct program_place place;
 	struct buf code;
+	struct asker *asker; /* NULL: nobody is asked */
 };
 
 /* Make the program's file visible in the box, and set argv[0] to its name there. */
@@ -199,6 +201,10 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		.published = on_published,
 		.ports = p->ports,
 		.n_ports = args->box.publish.n};
+	if (!args->output.json && !args->output.jsonl && term_is(STDERR_FILENO)) {
+		p->asker = asker_new();
+		req->asker = asker_once(p->asker);
+	}
 	req->stdin_fd = run_open_stdin(args, program, err);
 	return req->stdin_fd < -1 ? req->stdin_fd : 0;
 }
@@ -206,6 +212,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 static void pieces_free(struct pieces *p)
 {
 	box_pieces_done(&p->box);
+	asker_free(p->asker);
 	buf_done(&p->code);
 	free(p);
 }

@@ -125,19 +125,18 @@ void consent_ask(struct session *s, const char *host, uint16_t port)
 	s->events.call(s->events.arg, &q->call);
 }
 
-static void withdraw(struct question *q, const char *reason)
+static void withdraw(struct question *q)
 {
 	const struct session *s = q->session;
 	if (s->events.cancel)
 		s->events.cancel(s->events.arg, &q->call);
-	answer_gateway(s, q->host, q->port, reason);
 	drop(q);
 }
 
-void consent_stop(struct session *s, const char *reason)
+void consent_withdraw(struct session *s)
 {
 	while (s->net.questions)
-		withdraw(s->net.questions, reason);
+		withdraw(s->net.questions);
 }
 
 static struct question *find_needless(const struct session *s)
@@ -152,13 +151,15 @@ void consent_recheck(struct session *s)
 {
 	struct question *q;
 	/* Each callback may change the list. */
-	while ((q = find_needless(s)))
-		withdraw(q, changed);
+	while ((q = find_needless(s))) {
+		answer_gateway(s, q->host, q->port, changed);
+		withdraw(q);
+	}
 }
 
 void consent_forget(struct session *s)
 {
-	consent_stop(s, "its step is over");
+	consent_withdraw(s);
 	if (s->net.has_asked && s->net.network)
 		network_forget(s->net.network);
 	s->net.has_asked = false;

@@ -9,9 +9,10 @@ struct session;
 
 /* Have a person asked whether programs may connect to @port of @host. */
 void consent_ask(struct session *s, const char *host, uint16_t port);
-/* Withdraw the questions that wait, and refuse the connections, for @reason. */
-void consent_stop(struct session *s, const char *reason);
+/* Withdraw the questions that wait. The connections go on waiting. */
+void consent_withdraw(struct session *s);
 /* Withdraw the questions of which rules decide now. */
 void consent_recheck(struct session *s);
-/* Withdraw all, and have the gateway forget all answers: a step begins, or is over. */
+/* Withdraw all, and have the gateway forget the answers and refuse what waits: a step begins, or is
+ * over. */
 void consent_forget(struct session *s);

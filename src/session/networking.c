@@ -105,7 +105,7 @@ static void on_lost(void *arg, struct network *n, const struct err *err)
 	snprintf(s->net.lost, sizeof s->net.lost, "connections to the network were lost: %.150s",
 		err->msg);
 	network_close(take_ptr(s->net.network));
-	consent_stop(s, "");
+	consent_withdraw(s);
 	/* A program may be running. But if gateways die all the time, wait for the next step. */
 	uint64_t now_ns = uv_hrtime();
 	bool is_rare = now_ns - s->net.lost_ns > AGAIN_NS;
@@ -159,7 +159,7 @@ void networking_leave(struct session *s)
 	else
 		network_close(n);
 	s->net.is_ready = s->net.is_set_due = false;
-	consent_stop(s, "its box has ended");
+	consent_withdraw(s);
 	if (s->state != SESSION_CLOSING)
 		tell_set(s, NULL); /* the next box gets the rules */
 }

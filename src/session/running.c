@@ -183,7 +183,7 @@ void step_began(struct session *s)
 static void do_interrupt(struct session *s)
 {
 	bool is_waiting = tool_calls_stop(s);
-	consent_stop(s, "its step is being stopped");
+	consent_withdraw(s);
 	if (!s->step_driver || !s->step_driver->driver)
 		step_event(s, STEP_GRACE); /* no driver has the code, so end the step at once */
 	else if (s->began_ns || s->is_once)

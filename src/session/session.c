@@ -535,7 +535,7 @@ void session_close(struct session *s)
 	s->step_state = STEP_NONE;
 	s->listener = NULL;
 	tool_calls_end(s);
-	consent_stop(s, "");
+	consent_withdraw(s);
 	session_set_urgent(s, false);
 	s->stemmed = NULL;
 	s->rollback.undone = NULL;

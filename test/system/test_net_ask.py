@@ -95,7 +95,7 @@ class Ask(harness.Case):
         run = self.begin(s, "ask('api.invalid', 443)")
         self.assertEqual(list(self.questions(run)), [("api.invalid", 443)])
         self.engine.call("step.interrupt", run=run)
-        self.assertEqual(became(self.wait(run), "api.invalid", 443), ["its step is being stopped"])
+        self.assertEqual(became(self.wait(run), "api.invalid", 443), ["its step is over"])
 
     def test_many_at_once(self):
         s = self.session("ask", "ask:7000", "no.invalid:7000")
@@ -198,7 +198,7 @@ class Restart(harness.Case):
 class Clients(harness.Case):
     """Whom the question reaches: clients of MCP, and people at a terminal."""
 
-    CODE = TRY + "print(ask('api.invalid', 80))\nprint('over')"
+    CODE = TRY + "print(ask('api.invalid', 80))\nprint('finished')"
     NO = "net: api.invalid:80 refused: a person has refused it"
 
     def form(self, mcp, question):
@@ -256,6 +256,29 @@ class Clients(harness.Case):
         t.wait("not found")
         t.type("\x04")
         self.assertEqual(t.end(), 0)
+
+    def test_run(self):
+        for typed, says in (("y", "its name was not found"), ("n", "a person has refused it"), ("s", "not found"),
+                            ("\x03", "its step is over")):
+            t = repl.Terminal(command=["run", "--net", "ask", "-c", self.CODE])
+            self.assertIn("wants to connect to api.invalid, port 80", t.wait("[N]o "))
+            t.type(typed + ("\r" if typed != "\x03" else ""))
+            said = t.rest()
+            self.assertIn(says, said)
+            self.assertEqual("finished" in said, typed != "\x03", said)
+        t = repl.Terminal(command=["run", "--net", "ask", "-c", "import threading\n" + TRY + """
+all = [threading.Thread(target=ask, args=(n + '.invalid', 80)) for n in 'abc']
+[a.start() for a in all]; [a.join() for a in all]
+print('all')"""])
+        for typed in "yny":
+            t.wait("[N]o ")
+            t.type(typed + "\r")
+        self.assertIn("all\r\n", t.rest())
+        # A program that ends while the question waits.
+        t = repl.Terminal(command=["run", "--net", "ask", "-c", "import threading, time\n" + TRY +
+                                   "threading.Thread(target=ask, args=('a.invalid', 80), daemon=True).start()\ntime.sleep(.3)\nprint('end')"])
+        t.wait("[N]o ")
+        self.assertIn("its step is over", t.rest())
 
     def agent(self, says, *options):
         """A model that must be told what became of the connection."""

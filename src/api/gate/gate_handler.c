@@ -80,27 +80,28 @@ void gate_ask_connection(struct gate_call *call)
 		gate_fail(call, "ToolDenied", NULL, CONNECT_NOBODY);
 }
 
-/* The question of a session whether programs may connect to a host, whose name is printable. */
-static json_t *connection_question(const struct gate_call *call)
+json_t *gate_connection_question(
+	const char *approval, const char *session, const json_t *place, bool is_tainted)
 {
 	cleanup_buf struct buf text = BUF_INIT(APPROVAL_TEXT_BYTES);
 	json_t *question = json_need(json_object());
 	buf_addf(&text, "A program wants to connect to %s, port %d.\nAllow the connection?",
-		json_get_text(call->arguments, "host"), (int)json_get_int(call->arguments, "port"));
-	json_put_text(question, "approval", call->id);
-	json_put_text(question, "session", call->session);
-	json_put_text(question, "tool", call->name);
+		json_get_text(place, "host"), (int)json_get_int(place, "port"));
+	json_put_text(question, "approval", approval);
+	json_put_text(question, "session", session);
+	json_put_text(question, "tool", CONNECT_NAME);
 	json_put_text(question, "text", buf_str(&text));
 	json_put_bool(question, "destructive", false);
-	json_put_bool(question, "tainted", call->was_tainted);
-	json_put_shared(question, "connection", call->arguments);
+	json_put_bool(question, "tainted", is_tainted);
+	json_put_shared(question, "connection", place);
 	return question;
 }
 
 json_t *gate_question(const struct gate_call *call)
 {
 	if (call->is_connection)
-		return connection_question(call);
+		return gate_connection_question(
+			call->id, call->session, call->arguments, call->was_tainted);
 	cleanup_buf struct buf text = BUF_INIT(APPROVAL_TEXT_BYTES);
 	const struct gate *g = call->gate;
 	const struct catalog_tool *t = g->catalog ? catalog_find(g->catalog, call->name) : NULL;
@@ -131,7 +132,7 @@ void gate_approve(struct gate_call *call, enum gate_decision decision)
 	if (!gate_leave(call, is_allowed))
 		return;
 	if (!is_allowed && call->is_connection) {
-		gate_fail(call, "ToolDenied", NULL, "a person has refused it");
+		gate_fail(call, "ToolDenied", NULL, CONNECT_NO);
 		return;
 	}
 	if (!is_allowed) {

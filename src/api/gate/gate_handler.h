@@ -49,6 +49,11 @@ void gate_answer(struct gate_call *call, json_t *answer);
  * are safe to show. Owns: the caller decrefs the result. Returns: NULL if memory is exhausted. */
 json_t *gate_question(const struct gate_call *call);
 
+/* Make the question whether programs may connect to @place, {"host", "port"}; the name is
+ * printable. Owns: the caller decrefs the result. */
+json_t *gate_connection_question(
+	const char *approval, const char *session, const json_t *place, bool is_tainted);
+
 /* Find the call whose pending question has the id @approval. Returns: NULL if no question is
  * pending with that id. */
 struct gate_call *gate_asking(struct gate *g, const char *approval);

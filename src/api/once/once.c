@@ -42,8 +42,7 @@ struct once {
 	struct session *session;
 	struct port_list ports;
 	bool is_interrupted;
-	bool is_tainted; /* the program has got data from an untrusted tool */
-	struct err err;	 /* first failure to start the program or to copy a file */
+	struct err err; /* first failure to start the program or to copy a file */
 };
 
 static int open_out_dir(struct once *once, struct err *err)
@@ -137,25 +136,17 @@ static void on_opened(void *arg, const struct err *err)
 static void on_call(void *arg, struct tool_call *call)
 {
 	struct once *once = arg;
-	call->is_tainted = once->is_tainted || once->order.net;
-	once->req->gate->call(once->req->gate->arg, call);
+	const struct once_asker *asker = once->req->asker;
+	if (call->answered && asker)
+		asker->ask(asker->arg, &once->loop, call);
+	else
+		tool_call_deny(call); /* there are no tools */
 }
 
 static void on_cancel(void *arg, struct tool_call *call)
 {
 	struct once *once = arg;
-	once->req->gate->cancel(once->req->gate->arg, call);
-}
-
-/* The callback `keep` of struct session_events, which gets each answer of a tool to the program. If
- * the answer is untrusted, mark the program as tainted. Do not store the answer, because this
- * program will not be run again from a record. */
-static int on_keep(void *arg, const char *text, size_t bytes, bool is_untrusted, struct err *err)
-{
-	struct once *once = arg;
-	(void)text, (void)bytes, (void)err;
-	once->is_tainted |= is_untrusted;
-	return 0;
+	once->req->asker->cancel(once->req->asker->arg, call);
 }
 
 static void tell_tail(struct once *once, const struct record *record, int stream)
@@ -225,9 +216,8 @@ static int start(struct once *once, struct err *err)
 		.stdin_fd = once->req->stdin_fd};
 	const struct session_events events = {.arg = once,
 		.opened = on_opened,
-		.call = once->req->gate ? on_call : NULL,
-		.cancel = once->req->gate ? on_cancel : NULL,
-		.keep = on_keep,
+		.call = on_call,
+		.cancel = on_cancel,
 		.done = on_done};
 	int r = watch_signals(once, err);
 	if (r == 0)

@@ -11,6 +11,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <uv.h>
+
+/* Asks whether the program may connect to a host, see CONNECT_NAME. @ask answers the call now or
+ * later, from @loop; @cancel: the answer is not needed any more. */
+struct once_asker {
+	void *arg;
+	void (*ask)(void *arg, uv_loop_t *loop, struct tool_call *call);
+	void (*cancel)(void *arg, struct tool_call *call);
+};
 
 /* A program to run. All pointers are borrowed. */
 struct once_request {
@@ -22,7 +31,7 @@ struct once_request {
 	const char *out_dir;	 /* directory to which new and changed files are copied, or NULL */
 	const struct publish *ports; /* ports of the box that are opened on the host */
 	size_t n_ports;
-	const struct tool_gate *gate;	      /* gets the program's tool calls, or NULL */
+	const struct once_asker *asker;	      /* NULL: nobody is asked */
 	const struct step_listener *listener; /* or NULL */
 	/* Called for each of `ports` when it is open, before the program starts. @address: where on
 	 * the host. May be NULL. @arg: `arg` of the listener. */
