@@ -240,13 +240,13 @@ static json_t *finished_event(const struct waiting *w, const char *text)
 
 void tool_call_answer(struct tool_call *call, json_t *answer, bool is_untrusted)
 {
+	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was answered is not in the list */
 	if (call->answered) {
 		call->answered(call, answer);
 		json_decref(answer);
 		return;
 	}
 	struct waiting *w = container_of(call, struct waiting, call);
-	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was answered is not in the list */
 	struct session *s = w->session;
 	char *text = text_of(answer);
 	unlink_waiting(w);
