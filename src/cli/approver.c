@@ -6,10 +6,10 @@
 #include "base/utf8.h"
 #include "cli/screen/term.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { TEXT_BYTES = 256 << 10, LINE_BYTES = 256 };
@@ -42,16 +42,41 @@ static void let_go(struct approver *a)
 	(void)tcsetattr(a->fd, TCSANOW, &a->before);
 }
 
-/* Give the answer that begins with @letter. Connections can be allowed for the session, too. */
-static void answer(struct approver *a, char letter)
+enum reply { REPLY_NO, REPLY_YES, REPLY_SESSION, REPLY_UNCLEAR };
+
+/* Read a line that the person has typed: a whole word, since a slip must not allow anything. What
+ * does not end with a line end was cut short by Ctrl-D. Connections can be allowed for the session,
+ * too. */
+static enum reply reply_of(const char *line, size_t bytes, bool is_connection)
+{
+	static const struct {
+		const char *word;
+		enum reply reply;
+	} words[] = {{"", REPLY_NO}, {"n", REPLY_NO}, {"no", REPLY_NO}, {"y", REPLY_YES},
+		{"yes", REPLY_YES}, {"s", REPLY_SESSION}, {"session", REPLY_SESSION}};
+	if (bytes == 0 || line[bytes - 1] != '\n')
+		return REPLY_NO;
+	while (bytes > 0 && strchr(" \t\r\n", line[bytes - 1]))
+		bytes--;
+	while (bytes > 0 && strchr(" \t", *line)) {
+		line++;
+		bytes--;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strlen(words[i].word) == bytes &&
+			strncasecmp(line, words[i].word, bytes) == 0 &&
+			(words[i].reply != REPLY_SESSION || is_connection))
+			return words[i].reply;
+	return REPLY_UNCLEAR;
+}
+
+static void answer(struct approver *a, enum reply reply)
 {
 	json_t *event = json_incref(json_array_get(a->waiting, 0));
-	char c = (char)tolower((unsigned char)letter);
-	bool is_for_session = c == 's' && json_object_get(event, "connection");
 	let_go(a);
 	(void)json_array_remove(a->waiting, 0);
-	a->decide(a->arg, json_get_text(event, "approval"), c == 'y' || is_for_session,
-		is_for_session);
+	a->decide(a->arg, json_get_text(event, "approval"), reply != REPLY_NO,
+		reply == REPLY_SESSION);
 	json_decref(event);
 	ask_next(a);
 }
@@ -63,7 +88,12 @@ static void on_typed(void *arg)
 	ssize_t n = read(a->fd, line, sizeof line);
 	if (n < 0)
 		return;
-	answer(a, n > 0 ? line[0] : 'n');
+	bool is_connection = json_object_get(json_array_get(a->waiting, 0), "connection") != NULL;
+	enum reply reply = reply_of(line, (size_t)n, is_connection);
+	if (reply == REPLY_UNCLEAR)
+		put_text(a, is_connection ? "Type y, s or n: " : "Type y or n: ");
+	else
+		answer(a, reply);
 }
 
 /* Put the terminal into line mode and wait for an answer. Drop what was typed before: it cannot
@@ -86,7 +116,7 @@ static void ask_next(struct approver *a)
 	if (!event || a->ear)
 		return;
 	if (!take_terminal(a)) {
-		answer(a, 'n');
+		answer(a, REPLY_NO);
 		return;
 	}
 	put_text(a, "\n");

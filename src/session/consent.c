@@ -29,6 +29,7 @@ struct question {
 	struct question *next;
 	struct session *session;
 	json_t *arguments;
+	bool is_held; /* it pauses the wall clock */
 	uint16_t port;
 	char host[RULE_HOST_BYTES];
 };
@@ -53,6 +54,14 @@ static bool is_asked(const struct session *s, const char *host, uint16_t port)
 	return rule && rule->kind == RULE_ASK;
 }
 
+static void hold(struct question *q)
+{
+	struct session *s = q->session;
+	q->is_held = true;
+	if (s->calls.n_held++ == 0)
+		step_pause(s);
+}
+
 /* Remove @q, and let the wall clock go on if nothing else waits. */
 static void drop(struct question *q)
 {
@@ -61,7 +70,7 @@ static void drop(struct question *q)
 	while (*at != q)
 		at = &(*at)->next;
 	*at = q->next;
-	if (--s->calls.n_held == 0)
+	if (q->is_held && --s->calls.n_held == 0)
 		step_resume(s);
 	json_decref(q->arguments);
 	free(q);
@@ -93,7 +102,7 @@ static const char *why_not(const struct session *s, const char *host, uint16_t p
 {
 	if (!is_asked(s, host, port))
 		return changed;
-	if (s->step_state != STEP_RUNNING || !s->began_ns)
+	if (s->step_state != STEP_RUNNING)
 		return "nobody is asked between steps";
 	if (s->step->is_again)
 		return "nobody is asked when a step runs again";
@@ -120,9 +129,17 @@ void consent_ask(struct session *s, const char *host, uint16_t port)
 		.arguments = q->arguments,
 		.answered = on_answered};
 	s->net.questions = q;
-	if (s->calls.n_held++ == 0)
-		step_pause(s);
+	/* A program can connect before the engine knows that it runs. */
+	if (s->began_ns)
+		hold(q);
 	s->events.call(s->events.arg, &q->call);
+}
+
+void consent_begin(struct session *s)
+{
+	for (struct question *q = s->net.questions; q; q = q->next)
+		if (!q->is_held && s->step_state == STEP_RUNNING)
+			hold(q);
 }
 
 static void withdraw(struct question *q)

@@ -9,6 +9,8 @@ struct session;
 
 /* Have a person asked whether programs may connect to @port of @host. */
 void consent_ask(struct session *s, const char *host, uint16_t port);
+/* The code of the step runs: questions that wait already pause its wall clock from now on. */
+void consent_begin(struct session *s);
 /* Withdraw the questions that wait. The connections go on waiting. */
 void consent_withdraw(struct session *s);
 /* Withdraw the questions of which rules decide now. */

@@ -172,10 +172,10 @@ void step_began(struct session *s)
 		send_interrupt(s);
 	if (s->is_once)
 		take_base(s);
-	consent_forget(s);
 	processes_step_began(s);
 	/* Make the JSON of the record's limits while the driver works. */
 	record_say_limits(&s->record);
+	consent_begin(s);
 	if (s->events.begin)
 		s->events.begin(s->events.arg);
 }
@@ -498,6 +498,7 @@ static int try_send(struct session *s, struct err *err)
 	if (r != 0)
 		return r;
 	memcpy(s->record.by, s->box->by, sizeof s->record.by);
+	consent_forget(s);
 	step_event(s, STEP_SENT);
 	session_touch(s);
 	r = session_driver_ensure(s, runtime, &s->step_driver, err);

@@ -17,7 +17,7 @@ import test_repl as repl  # noqa: E402
 from test_net import TRY, rows  # noqa: E402
 
 # Names that no resolver knows: a connection that is allowed fails then, since the name is looked up.
-ALLOWED, REFUSED = "looked up", "a person has refused it"
+ALLOWED, REFUSED = "looked up", "it was not allowed"
 
 
 def became(record, name, port=80):
@@ -199,7 +199,7 @@ class Clients(harness.Case):
     """Whom the question reaches: clients of MCP, and people at a terminal."""
 
     CODE = TRY + "print(ask('api.invalid', 80))\nprint('finished')"
-    NO = "net: api.invalid:80 refused: a person has refused it"
+    NO = "net: api.invalid:80 refused: it was not allowed"
 
     def form(self, mcp, question):
         rows = question["params"]["requestedSchema"]["properties"]["approve"]
@@ -245,7 +245,7 @@ class Clients(harness.Case):
         t.wait(">>> ")
         t.type("import socket\r")
         t.wait(">>> ")
-        for typed, says in (("n", "a person has refused it"), ("y", "not found"), ("", "a person has refused it"),
+        for typed, says in (("n", "it was not allowed"), ("y", "not found"), ("", "it was not allowed"),
                             ("s", "not found")):
             t.type("socket.create_connection(('api.invalid', 80)).recv(1)\r")
             self.assertIn("wants to connect to api.invalid, port 80", t.wait("[y]es, once / for this [s]ession / [N]o "))
@@ -258,7 +258,7 @@ class Clients(harness.Case):
         self.assertEqual(t.end(), 0)
 
     def test_run(self):
-        for typed, says in (("y", "its name was not found"), ("n", "a person has refused it"), ("s", "not found"),
+        for typed, says in (("y", "its name was not found"), ("n", "it was not allowed"), ("s", "not found"),
                             ("\x03", "its step is over")):
             t = repl.Terminal(command=["run", "--net", "ask", "-c", self.CODE])
             self.assertIn("wants to connect to api.invalid, port 80", t.wait("[N]o "))
@@ -289,7 +289,7 @@ print('all')"""])
         return ["agent", "--model", "replay:" + model, "--net", "ask", *options, "Say it."]
 
     def test_an_agent(self):
-        for typed, says in (("n", "a person has refused it"), ("s", "not found")):
+        for typed, says in (("n", "it was not allowed"), ("s", "not found")):
             t = repl.Terminal(command=self.agent(says))
             t.wait("for this [s]ession")
             t.type(typed + "\r")

@@ -427,12 +427,10 @@ static void on_addresses(
 		dial(c, rule, ips, n);
 }
 
-/* Return why a connection that was allowed is not any more. */
-static const char *why_ended(const struct connection *c)
+/* Return whether a person has allowed the connection, for a step that is over. */
+static bool is_allowed_once(const struct connection *c)
 {
-	return !c->name || consent_is_given(c->box, c->name, c->port)
-		? "the rules have changed"
-		: "it was allowed for one step";
+	return c->name && !consent_is_given(c->box, c->name, c->port);
 }
 
 static const char *why_refused(const struct connection *c, const struct rule *rule)
@@ -533,10 +531,13 @@ void connections_recheck(struct net_box *b)
 		if (is_dialled ? is_still_allowed(c, rule) : rule != NULL)
 			continue;
 		if (!c->relay) {
-			refuse(c, GATEWAY_REFUSED, why_ended(c));
+			refuse(c, GATEWAY_REFUSED,
+				is_allowed_once(c) ? "its step is over" : "the rules have changed");
 			continue;
 		}
-		count(c, GATEWAY_REFUSED, why_ended(c));
+		/* That a connection ends with its step is no refusal: most are only left over. */
+		if (!is_allowed_once(c))
+			count(c, GATEWAY_REFUSED, "the rules have changed");
 		relay_stop(c->relay);
 	}
 }
