@@ -224,6 +224,27 @@ class Clients(harness.Case):
             self.assertIn("its name was not found", mcp.Result(
                 client.call("tools/call", name="run_code", arguments={"code": self.CODE})).text)  # not asked again
 
+    def legacy(self, elicitation):
+        client = mcp.Mcp("--net", "ask", version=None)
+        self.addCleanup(client.close)
+        client.call("initialize", protocolVersion="2025-11-25", capabilities={"elicitation": elicitation},
+                    clientInfo={"name": "t", "version": "0"})
+        return client
+
+    def test_mcp_call_that_is_cancelled_while_a_person_thinks(self):
+        client = self.legacy({"form": {}})
+        number = client.send("tools/call", name="run_code", arguments={"code": self.CODE})
+        question = client.read()
+        client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+        said = client.read()
+        self.assertEqual((said["method"], said["params"]), ("notifications/cancelled", {"requestId": question["id"]}))
+        # The code was interrupted, so the session is free.
+        self.assertIn("value: 42", client.tool("run_code", code="6 * 7").text)
+
+    def test_mcp_client_that_shows_no_forms(self):
+        text = self.legacy({"url": {}}).tool("run_code", code=self.CODE).text
+        self.assertIn("refused: nobody is here to be asked", text)
+
     def test_mcp_in_the_modern_era(self):
         can = {**mcp.MODERN, mcp.META + "clientCapabilities": {"elicitation": {}}}
         with mcp.Mcp("--net", "ask", version=None) as client:
@@ -254,10 +275,28 @@ class Clients(harness.Case):
             t.wait(">>> ")
         t.type("socket.create_connection(('api.invalid', 80)).recv(1)\r")
         t.wait("not found")
+        t.wait(">>> ")
+        # A slip allows nothing, and what was typed is not run as code.
+        t.type("socket.create_connection(('b.invalid', 80)).recv(1)\r")
+        t.wait("[N]o ")
+        for slip in ("stop", "ye", "sure", "session?"):
+            t.type(slip + "\r")
+            t.wait("Type y, s or n: ")
+        t.type("y\x04\x04")  # without its line end
+        t.wait("it was not allowed")
+        t.wait(">>> ")
+        t.type("socket.create_connection(('b.invalid', 80)).recv(1)\r")
+        t.wait("[N]o ")
+        t.type(" YES \r")
+        t.wait("not found")
+        t.wait(">>> ")
         t.type("\x04")
         self.assertEqual(t.end(), 0)
 
     def test_run(self):
+        for _ in range(5):  # at once, before the engine knows that the code runs
+            done = harness.run(self.CODE, "--net", "ask")
+            self.assertIn("refused: nobody is here to be asked", done.err)
         for typed, says in (("y", "its name was not found"), ("n", "it was not allowed"), ("s", "not found"),
                             ("\x03", "its step is over")):
             t = repl.Terminal(command=["run", "--net", "ask", "-c", self.CODE])

@@ -128,6 +128,11 @@ bool mcp_job_go_on(struct mcp_job *job)
 {
 	if (!asked_ids(job))
 		return false;
+	if (mcp_call_is_abandoned(job->call)) {
+		mcp_job_interrupt(job);
+		mcp_job_give(job, json_object());
+		return true;
+	}
 	decide(job);
 	return true;
 }

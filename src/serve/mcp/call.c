@@ -62,6 +62,8 @@ bool mcp_call_can(const struct mcp_call *call, const char *capability)
 {
 	char name[NAME_BYTES];
 	const json_t *at = call->capabilities;
+	/* A client may say that it shows links only, not forms. */
+	bool is_forms = strcmp(capability, "elicitation") == 0;
 	while (at && *capability) {
 		size_t n = strcspn(capability, ".");
 		if (n >= sizeof name)
@@ -70,7 +72,8 @@ bool mcp_call_can(const struct mcp_call *call, const char *capability)
 		at = json_object_get(at, name);
 		capability += n + (capability[n] == '.');
 	}
-	return json_is_object(at);
+	return json_is_object(at) &&
+		(!is_forms || !json_object_get(at, "url") || json_object_get(at, "form"));
 }
 
 void mcp_call_on_cancel(struct mcp_call *call, void (*cancelled)(void *arg), void *arg)
@@ -171,11 +174,49 @@ void mcp_call_refuse(struct mcp_call *call, const char *text)
 			mcp_text(text, strlen(text)), "isError", 1));
 }
 
+/* Tell the client that it need not answer what it was asked. */
+static void withdraw(struct mcp_call *call)
+{
+	cleanup_json json_t *asked = take_ptr(call->asked);
+	struct mcp_out out = call->out;
+	const char *id;
+	json_t *key;
+	json_object_foreach(asked, id, key)
+	{
+		json_t *params = json_pack("{s:I}", "requestId", (json_int_t)strtoll(id, NULL, 10));
+		mcp_out_send(&out, mcp_notification("notifications/cancelled", params), false);
+	}
+}
+
+/* The call waits for answers of the client, and no handler runs. Its handler is called once more,
+ * to end what it has begun. */
+static void abandon(struct mcp_call *call)
+{
+	struct mcp_out out = call->out;
+	struct mcp_batch *batch = call->batch;
+	withdraw(call);
+	call->batch = NULL;
+	call->out.send = NULL;
+	call->is_abandoned = true;
+	if (batch)
+		mcp_answer(&out, batch, NULL);
+	call->row->start(call);
+}
+
+bool mcp_call_is_abandoned(const struct mcp_call *call)
+{
+	return call->is_abandoned;
+}
+
 void mcp_call_cancel(struct mcp_call *call)
 {
 	struct mcp_out out = call->out;
 	struct mcp_batch *batch = call->batch;
 	bool is_ours = json_object_size(call->asked) > 0 || call->listens;
+	if (json_object_size(call->asked) > 0 && call->state) {
+		abandon(call);
+		return;
+	}
 	unlink_call(call);
 	call->batch = NULL;
 	call->out.send = NULL;

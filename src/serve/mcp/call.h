@@ -85,6 +85,9 @@ void mcp_call_ask(struct mcp_call *call, json_t *requests, json_t *state);
  * mcp_call_ask() yet. */
 const json_t *mcp_call_answers(const struct mcp_call *call);
 const json_t *mcp_call_state(const struct mcp_call *call);
+/* Return whether the client has cancelled the call instead of answering mcp_call_ask(). The handler
+ * is called only to end what it has begun: its response is dropped. */
+bool mcp_call_is_abandoned(const struct mcp_call *call);
 
 /* Convert a text to a JSON string. Invalid UTF-8 is repaired. Owns: the caller decrefs. */
 json_t *mcp_text(const char *text, size_t bytes);

@@ -62,6 +62,7 @@ struct mcp_call {
 	 * none. */
 	json_t *asked;
 	json_t *answers, *state;
+	bool is_abandoned; /* it was cancelled while requests were not answered */
 	/* The notifications that a subscriptions/listen request wants, borrowed from `params`; or
 	 * NULL. */
 	const json_t *listens;
