@@ -39,6 +39,8 @@ static void let_go(struct approver *a)
 	if (!a->ear)
 		return;
 	ear_close(take_ptr(a->ear));
+	if (a->hold)
+		a->hold(a->screen, false);
 	(void)tcsetattr(a->fd, TCSANOW, &a->before);
 }
 
@@ -110,15 +112,35 @@ static bool take_terminal(struct approver *a)
 	return true;
 }
 
+/* Show what was held back. */
+static void release(struct approver *a)
+{
+	size_t i;
+	const json_t *event;
+	cleanup_json json_t *held = take_ptr(a->held);
+	a->held = json_need(json_array());
+	json_array_foreach(held, i, event)
+	{
+		if (a->show)
+			a->show(a->screen, event);
+	}
+}
+
 static void ask_next(struct approver *a)
 {
 	const json_t *event = json_array_get(a->waiting, 0);
-	if (!event || a->ear)
+	if (a->ear)
 		return;
+	if (!event) {
+		release(a);
+		return;
+	}
 	if (!take_terminal(a)) {
 		answer(a, REPLY_NO);
 		return;
 	}
+	if (a->hold)
+		a->hold(a->screen, true);
 	put_text(a, "\n");
 	put_text(a, json_get_text(event, "text"));
 	put_text(a,
@@ -146,16 +168,20 @@ static void drop(struct approver *a, const char *approval)
 	ask_next(a);
 }
 
-void approver_event(struct approver *a, const json_t *event)
+bool approver_takes(struct approver *a, const json_t *event)
 {
-	if (a->fd < 0 || strcmp(json_get_text(event, "event"), "tool.approval") != 0)
-		return;
-	if (strcmp(json_get_text(event, "state"), "asked") != 0) {
+	bool is_ours = strcmp(json_get_text(event, "event"), "tool.approval") == 0;
+	if (a->fd < 0 || (!is_ours && !a->ear))
+		return false;
+	if (!is_ours) {
+		json_add_shared(a->held, event);
+	} else if (strcmp(json_get_text(event, "state"), "asked") != 0) {
 		drop(a, json_get_text(event, "approval"));
-		return;
+	} else {
+		json_add_shared(a->waiting, event);
+		ask_next(a);
 	}
-	json_add_shared(a->waiting, event);
-	ask_next(a);
+	return true;
 }
 
 static void tell_engine(void *arg, const char *approval, bool is_allowed, bool is_for_session)
@@ -178,14 +204,16 @@ bool approver_open_on(struct approver *a, uv_loop_t *loop,
 		.decide = decide,
 		.arg = arg,
 		.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY),
-		.waiting = json_array()};
-	return a->fd >= 0 && a->waiting;
+		.waiting = json_need(json_array()),
+		.held = json_need(json_array())};
+	return a->fd >= 0;
 }
 
 void approver_close(struct approver *a)
 {
 	let_go(a);
 	json_decref(a->waiting);
+	json_decref(a->held);
 	if (a->fd >= 0)
 		(void)close(a->fd);
 	*a = APPROVER_NONE;

@@ -19,6 +19,12 @@ struct approver {
 	/* Watches the terminal for the answer about waiting[0]; NULL: no question is shown. */
 	struct ear *ear;
 	json_t *waiting; /* events of approvals that are not decided yet */
+	json_t *held;	 /* events that came while a question is shown */
+	/* Set by the owner, may be NULL. @show: show an event that was held. @hold: a question is
+	 * shown from now on, or not any more, so hold back what the program writes. */
+	void (*show)(void *arg, const json_t *event);
+	void (*hold)(void *arg, bool is_shown);
+	void *screen;
 };
 
 #define APPROVER_NONE ((struct approver){.fd = -1})
@@ -34,5 +40,9 @@ bool approver_open_on(struct approver *a, uv_loop_t *loop,
 	void *arg);
 void approver_close(struct approver *a);
 
-/* Handle an event of a step that was started with `approvals`. Other events are ignored. */
-void approver_event(struct approver *a, const json_t *event);
+/*
+ * Handle an event of a step that was started with `approvals`. Returns: false if the event is to be
+ * shown now. If not, it is about an approval, or a question is shown: nothing that the program
+ * writes may cover the question or look like it. `show` gets the event then when it is answered.
+ */
+bool approver_takes(struct approver *a, const json_t *event);

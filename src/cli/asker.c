@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "cli/approver.h"
+#include "cli/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct asker {
 	struct approver approver;
 	bool is_tried, is_open; /* the terminal */
 	unsigned long last;
+	struct view *view;
 	struct question *questions;
 };
 
@@ -58,14 +60,17 @@ static void tell(struct asker *a, const struct question *q, const char *state)
 		gate_connection_question(q->id, q->call->session, q->call->arguments, true);
 	json_put_text(event, "event", "tool.approval");
 	json_put_text(event, "state", state);
-	approver_event(&a->approver, event);
+	(void)approver_takes(&a->approver, event);
 }
 
 static void on_ask(void *arg, uv_loop_t *loop, struct tool_call *call)
 {
 	struct asker *a = arg;
-	if (!a->is_tried)
+	if (!a->is_tried) {
 		a->is_open = approver_open_on(&a->approver, loop, on_decided, a);
+		a->approver.hold = view_hold;
+		a->approver.screen = a->view;
+	}
 	a->is_tried = true;
 	if (!a->is_open) {
 		tool_call_deny(call);
@@ -101,6 +106,11 @@ void asker_free(struct asker *a)
 		return;
 	approver_close(&a->approver);
 	free(a);
+}
+
+void asker_set_view(struct asker *a, struct view *view)
+{
+	a->view = view;
 }
 
 const struct once_asker *asker_once(const struct asker *a)

@@ -123,7 +123,7 @@ static void tell_unread(const struct run_args *args, const char *program)
 }
 
 static int once_request(const struct run_args *args, const struct opt_set *set,
-	const struct once_request *req, const char *program)
+	const struct once_request *req, const char *program, struct asker *asker)
 {
 	const struct view_options options = {.output = args->output,
 		.limits = &args->box.limits,
@@ -131,6 +131,8 @@ static int once_request(const struct run_args *args, const struct opt_set *set,
 		.program = program};
 	struct view view;
 	view_init(&view, &options);
+	if (asker)
+		asker_set_view(asker, &view);
 	int status = view_run(&view, req);
 	view_done(&view);
 	return status;
@@ -283,8 +285,8 @@ static int run_main(int argc, char **argv)
 	/* The program's name on the command line. show_program() replaces it in argv. */
 	const char *program = args.code ? NULL : argv[at];
 	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
-	int status =
-		r < 0 ? cli_fail(&err, args.output.json) : once_request(&args, &set, &req, program);
+	int status = r < 0 ? cli_fail(&err, args.output.json)
+			   : once_request(&args, &set, &req, program, p->asker);
 	if (r == 0 && status != 0)
 		tell_unread(&args, program);
 	pieces_free(p);

@@ -48,6 +48,13 @@ void view_done(struct view *view)
 	sink_done(&view->err);
 }
 
+void view_hold(void *arg, bool is_held)
+{
+	struct view *view = arg;
+	sink_hold(&view->out, is_held);
+	sink_hold(&view->err, is_held);
+}
+
 static void put_event(struct view *view, json_t *event)
 {
 	char *line = event ? json_text(event, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;

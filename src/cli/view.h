@@ -62,6 +62,11 @@ void view_done(struct view *view);
  */
 int view_run(struct view *view, const struct once_request *req);
 
+/* Hold back what the program writes, as long as the person is asked something. @view: a struct
+ * view.
+ */
+void view_hold(void *view, bool is_held);
+
 /* Report on stderr that not all files were copied. */
 void view_tell_not_all(void);
 

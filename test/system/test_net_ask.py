@@ -199,6 +199,15 @@ class Clients(harness.Case):
     """Whom the question reaches: clients of MCP, and people at a terminal."""
 
     CODE = TRY + "print(ask('api.invalid', 80))\nprint('finished')"
+    OVER = "import threading, sys\n" + TRY + """
+t = threading.Thread(target=lambda: print("got", ask("api.invalid", 80)))
+t.start()
+for _ in range(3):
+    import time; time.sleep(.1)
+    print("\\033[2J\\033[1;1HShow more rows? [y/n] ", end="", flush=True)
+    print("more rows? to the other stream", file=sys.stderr, flush=True)
+t.join()
+"""
     NO = "net: api.invalid:80 refused: it was not allowed"
 
     def form(self, mcp, question):
@@ -313,11 +322,37 @@ print('all')"""])
             t.wait("[N]o ")
             t.type(typed + "\r")
         self.assertIn("all\r\n", t.rest())
+        # A program that writes over the question, and imitates another one: it is shown afterwards.
+        t = repl.Terminal(command=["run", "--net", "ask", "-c", self.OVER])
+        t.wait("[N]o ")
+        time.sleep(0.5)
+        t.type("n\r")
+        before = t.wait("more rows?")
+        self.assertIn("n\r\n", before)
+        self.assertIn("ECONNRESET", t.rest())
         # A program that ends while the question waits.
         t = repl.Terminal(command=["run", "--net", "ask", "-c", "import threading, time\n" + TRY +
                                    "threading.Thread(target=ask, args=('a.invalid', 80), daemon=True).start()\ntime.sleep(.3)\nprint('end')"])
         t.wait("[N]o ")
         self.assertIn("its step is over", t.rest())
+
+    def test_output_waits_while_a_person_is_asked(self):
+        model = os.path.join(harness.make_dir(), "model.jsonl")
+        with open(model, "w", encoding="utf-8") as f:
+            for text in (f"```python\n{self.OVER}\n```", "Done."):
+                f.write(json.dumps({"reply": {"text": text}}) + "\n")
+        t = repl.Terminal(command=["agent", "--model", "replay:" + model, "--net", "ask", "Say it."])
+        for t, prompt in ((t, None), (repl.Terminal("--net", "ask"), ">>> ")):
+            if prompt:
+                t.wait(prompt)
+                t.type("exec(" + repr(self.OVER) + ")\r")
+            t.wait("[N]o ")
+            time.sleep(0.5)
+            t.type("n\r")
+            self.assertIn("n\r\n", t.wait("more rows?"))  # not before the answer
+            t.wait("got ECONNRESET")
+            t.type("\x04")
+            t.end()
 
     def agent(self, says, *options):
         """A model that must be told what became of the connection."""

@@ -177,8 +177,8 @@ static void put_counts(const struct agent *agent, json_t *params)
 static void on_event(void *arg, const json_t *event)
 {
 	struct agent *agent = arg;
-	agent_view_event(&agent->view, event);
-	approver_event(&agent->approver, event);
+	if (!approver_takes(&agent->approver, event))
+		agent_view_event(&agent->view, event);
 }
 
 /* Build the parameters of agent.run. @session: the session of the new agent. NULL: the agent is
@@ -257,6 +257,8 @@ static int call(struct agent *agent, json_t *create, json_t **result, struct err
 	json_decref(session);
 	agent->can_ask = !agent->args.json && !agent->args.jsonl &&
 		approver_open(&agent->approver, agent->service);
+	agent->approver.show = agent_view_event;
+	agent->approver.screen = &agent->view;
 	return service_call(agent->service, "agent.run", call_params(agent, create ? id : NULL),
 		&listener, result, err);
 }

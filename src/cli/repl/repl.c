@@ -50,8 +50,8 @@ static json_t *here(const struct repl *repl)
 static void on_event(void *arg, const json_t *event)
 {
 	struct repl *repl = arg;
-	view_event(&repl->view, event);
-	approver_event(&repl->approver, event);
+	if (!approver_takes(&repl->approver, event))
+		view_event(&repl->view, event);
 	answer_event(&repl->answer, event);
 }
 
@@ -256,6 +256,8 @@ static int prepare(struct repl *repl, struct err *err)
 	if (r == 0)
 		repl->can_ask = editor_is_terminal(repl->reader.editor) &&
 			approver_open(&repl->approver, repl->service);
+	repl->approver.show = view_event;
+	repl->approver.screen = &repl->view;
 	return r < 0 ? r : repl_create(repl, err);
 }
 

@@ -51,7 +51,7 @@ static ssize_t write_some(struct sink *s, const char *data, size_t bytes)
 static size_t write_now(struct sink *s, const char *data, size_t bytes)
 {
 	size_t at = 0;
-	while (at < bytes) {
+	while (at < bytes && !s->is_held) {
 		ssize_t n = write_some(s, data + at, bytes - at);
 		if (n < 0 && errno == EAGAIN)
 			break;
@@ -75,6 +75,12 @@ void sink_add(struct sink *s, const void *data, size_t bytes)
 		done = write_now(s, data, bytes);
 	if (buf_append(&s->waiting, (const char *)data + done, bytes - done) < 0)
 		s->error = ENOBUFS;
+}
+
+void sink_hold(struct sink *s, bool is_held)
+{
+	s->is_held = is_held;
+	sink_add(s, "", 0);
 }
 
 /* Write what is kept in memory, and block until the reader accepts it. The descriptor may be

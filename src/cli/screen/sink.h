@@ -11,6 +11,7 @@
 struct sink {
 	int fd;
 	struct buf waiting;
+	bool is_held;  /* see sink_hold() */
 	bool is_plain; /* only plain writes of few bytes are known not to block */
 	int error;     /* errno of a failed write; after that, output is dropped */
 };
@@ -20,6 +21,9 @@ void sink_done(struct sink *s);
 
 /* Write as much as possible without waiting, and keep the rest in memory. */
 void sink_add(struct sink *s, const void *data, size_t bytes);
+
+/* Keep all in memory from now on, or, if not @is_held, write again. */
+void sink_hold(struct sink *s, bool is_held);
 
 /*
  * Write what was kept in memory.
