@@ -51,6 +51,8 @@ With `"stream": true`, `step.run` sends notifications before its answer:
 | `step.started` | The step runs; with `session` and `run`. |
 | `stdout`, `stderr`, `display` | Output. |
 | `stdin` | The program waits for the input of `step.input`; with `run`. |
+| `network` | A program has asked the network for something new: a row of the record's `network`. |
+| `tool.approval` | With `approvals`, a call or connection waits for `tool.approve`: a row of the record's `approvals`, with `run` and `state`: `asked`, then `allowed` or `refused`. |
 
 With `"stream": true`, `process.attach` sends the output of a program ([processes.md](../use/processes.md#output)). On the
 unix socket, `"raw": true` makes that several times faster: the event has `"encoding": "raw"` and `"bytes": N` in place of

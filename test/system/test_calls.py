@@ -243,7 +243,7 @@ class Clock(CallsCase):
         self.assertEqual(self.engine.cancel(), call["call"])
         record = self.engine.result(step)
         self.assertEqual((record["status"], record["error"]["name"]), ("timeout", "TimeLimit"))
-        self.assertIn("waited for tools", record["error"]["message"])
+        self.assertIn("waited for answers", record["error"]["message"])
 
     def test_not_by_many_short_ones(self):
         """Each call waits for less than the limit; all together for more than ten times."""

@@ -367,7 +367,10 @@ print('all')"""])
             t = repl.Terminal(command=self.agent(says))
             t.wait("for this [s]ession")
             t.type(typed + "\r")
-            self.assertIn("Done.", t.rest())
+            said = t.rest()
+            self.assertIn("Done.", said)
+            self.assertIn("── net: api.invalid:80", said)  # the person sees it, too
+            self.assertIn(says, said)
         done = harness.retort(*self.agent("nobody is here to be asked", "--json"))
         self.assertIn("Done.", done.out)
 

@@ -9,6 +9,7 @@
 #include "api/agent/models.h"
 #include "api/call/call_order.h"
 #include "api/call/inside.h"
+#include "api/row/box_summary.h"
 #include "api/text/observation.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -292,16 +293,6 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 }
 
 /* Write the network rules of the session, for the prompt. */
-static void write_net(const json_t *session, struct buf *out)
-{
-	size_t i;
-	json_t *rule;
-	json_array_foreach(json_object_get(session, "net"), i, rule)
-	{
-		buf_addf(out, "%s%s", i > 0 ? ", " : "", json_string_value(rule));
-	}
-}
-
 /* Write the task, and a description of its inputs. */
 static int write_task(const struct agent_call *a, struct buf *out)
 {
@@ -347,7 +338,7 @@ static void begin(struct agent_call *a)
 	take_limits(a->about, limits);
 	tell_started(a);
 	write_servers(a, &servers);
-	write_net(a->about, &net);
+	box_summary_net(&net, a->about);
 	bool has_task = write_task(a, &task) == 0;
 	const struct loop_config config = {.wire = a->wire,
 		.task = past.state && task.bytes == 0 ? NULL : buf_str(&task),

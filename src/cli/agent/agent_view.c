@@ -2,6 +2,7 @@
 #include "cli/agent/agent_view.h"
 
 #include "api/text/json.h"
+#include "api/text/observation.h"
 #include "base/attr.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -16,6 +17,7 @@ enum {
 	SHOWN_BYTES = 64 << 20,
 	NOTE_BYTES = 4096,
 	VALUE_BYTES = 4096,
+	REFUSALS_BYTES = 16 << 10,
 	QUERIES_SHOWN = 10,
 	NUMBERS_SHOWN = 10
 };
@@ -140,6 +142,16 @@ static void show_display(struct agent_view *view, const json_t *event)
 		(void)picture_show(&view->picture, json_object_get(event, "data"));
 }
 
+/* Show what the network has refused, as the model sees it. */
+static void show_refusals(struct agent_view *view, const json_t *record)
+{
+	cleanup_buf struct buf text = BUF_INIT(REFUSALS_BYTES);
+	if (!observation_refusals(&text, record, PLACE_RUN))
+		return;
+	for (const char *line = buf_str(&text); *line; line += strcspn(line, "\n") + 1)
+		note(view, DIM, "── %.*s", (int)strcspn(line, "\n"), line);
+}
+
 static void show_finished(struct agent_view *view, const json_t *event)
 {
 	const json_t *record = json_object_get(event, "result");
@@ -154,6 +166,7 @@ static void show_finished(struct agent_view *view, const json_t *event)
 			json_string_length(value), VALUE_BYTES));
 	note(view, is_good ? DIM : YELLOW, "── %s, %.0f ms%s%.*s", status, json_number_value(wall),
 		message[0] ? ": " : "", (int)strcspn(message, "\n"), message);
+	show_refusals(view, record);
 }
 
 static void show_wait(struct agent_view *view, const json_t *event)

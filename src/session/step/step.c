@@ -83,7 +83,7 @@ static void judge_cause(struct record *r, const struct step_end *end)
 		r->status = RECORD_TIMEOUT;
 		r->exit_status = 124;
 		record_set_error(r, "TimeLimit",
-			"the step ran and waited for tools longer than ten times its limit of %s",
+			"the step ran and waited for answers longer than ten times its limit of %s",
 			num_format_ms(limit[LIMIT_timeout_ms]).text);
 		break;
 	case STEP_CAUSE_CPU:
