@@ -242,7 +242,8 @@ t.join()
 
     def test_mcp_call_that_is_cancelled_while_a_person_thinks(self):
         client = self.legacy({"form": {}})
-        number = client.send("tools/call", name="run_code", arguments={"code": self.CODE})
+        code = "import socket\nsocket.create_connection(('api.invalid', 80)).recv(1)"  # for as long as nobody answers
+        number = client.send("tools/call", name="run_code", arguments={"code": code})
         question = client.read()
         client.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
         said = client.read()
@@ -322,6 +323,13 @@ print('all')"""])
             t.wait("[N]o ")
             t.type(typed + "\r")
         self.assertIn("all\r\n", t.rest())
+        # The clock of the step stands still, although it may ask before the engine knows that it runs.
+        for _ in range(3):
+            t = repl.Terminal(command=["run", "--net", "ask", "--timeout", "500ms", "-c", self.CODE])
+            t.wait("[N]o ")
+            time.sleep(1)
+            t.type("y\r")
+            self.assertIn("finished", t.rest())
         # A program that writes over the question, and imitates another one: it is shown afterwards.
         t = repl.Terminal(command=["run", "--net", "ask", "-c", self.OVER])
         t.wait("[N]o ")
