@@ -20,7 +20,7 @@
 #define CONNECT_NAME	"retort.connect"
 #define CONNECT_ONCE	"once"
 #define CONNECT_SESSION "session"
-#define CONNECT_NO "it was not allowed"
+#define CONNECT_NO	"it was not allowed"
 #define CONNECT_NOBODY	"nobody is here to be asked"
 
 enum { TOOL_NAME_MAX = 256, TOOL_ARGUMENTS_MAX = 4 << 20, TOOL_CALLS_MAX = 64 };
