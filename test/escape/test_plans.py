@@ -198,6 +198,7 @@ class Plans(test_plan_mcp.Case):
         self.assertIn("why: to is tool:mail.page, tool:net:evil.com; text; allowed is", done.err)
 
     def test_T_PLAN_NET_that_changes_before_a_resume(self):
+        """A server declares another host when a plan goes on: the record has the first one."""
         source = 'mail.send(to = "bob@example.com", mail_body = mail.page())\n'
         self.declare(["evil.com"])
         self.file("moods", ["dead"])
