@@ -359,7 +359,7 @@ static void ask_legacy(struct mcp_call *call, const json_t *requests)
 
 void mcp_call_ask(struct mcp_call *call, json_t *requests, json_t *state)
 {
-	if (!call->peer) {
+	if (!call->peer || call->is_abandoned) {
 		mcp_call_fail(call, MCP_INTERNAL, "cancelled", NULL);
 	} else if (!fail_incapable(call, requests)) {
 		call->cancelled = NULL;

@@ -412,7 +412,9 @@ TEST(a_client_with_a_handshake_is_asked_by_a_request)
 	(void)heard(&b);
 	say(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":3}}");
 	say(&b, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}");
-	CHECK_STR(heard(&b), "");
+	CHECK_STR(heard(&b),
+		"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+		"\"requestId\":3}}\n");
 }
 
 TEST(who_cannot_be_asked_is_not)
