@@ -25,23 +25,28 @@ enum { ASKED_MAX = 8 };
 
 static const char key[] = "approve";
 
+/* Build the request for a form with one field. Owns: takes @text and @field. */
+static json_t *form(json_t *text, json_t *field)
+{
+	return json_pack("{s:s, s:{s:o, s:{s:s, s:{s:o}, s:[s]}}}", "method", "elicitation/create",
+		"params", "message", text, "requestedSchema", "type", "object", "properties", key,
+		field, "required", key);
+}
+
 json_t *mcp_approval_question(json_t *text, const char *description)
 {
-	return json_pack("{s:s, s:{s:o, s:{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}}}", "method",
-		"elicitation/create", "params", "message", text, "requestedSchema", "type",
-		"object", "properties", key, "type", "boolean", "title", "Allow", "description",
-		description, "required", key);
+	return form(text,
+		json_pack("{s:s, s:s, s:s}", "type", "boolean", "title", "Allow", "description",
+			description));
 }
 
 /* The same for a connection, which can be allowed once or for the session. */
 static json_t *connection_question(json_t *text)
 {
-	return json_pack(
-		"{s:s, s:{s:o, s:{s:s, s:{s:{s:s, s:s, s:[s,s,s], s:[s,s,s], s:s}}, s:[s]}}}",
-		"method", "elicitation/create", "params", "message", text, "requestedSchema",
-		"type", "object", "properties", key, "type", "string", "title", "Allow", "enum",
-		"no", "once", "session", "enumNames", "No", "Once, until the code has ended",
-		"For this session", "default", "no", "required", key);
+	return form(text,
+		json_pack("{s:s, s:s, s:[s,s,s], s:[s,s,s], s:s}", "type", "string", "title",
+			"Allow", "enum", "no", "once", "session", "enumNames", "No",
+			"Once, until the code has ended", "For this session", "default", "no"));
 }
 
 bool mcp_approval_is_given(const json_t *answer)
