@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A branch of a box is a box: its own processes, files, network and limits, and nothing left after it."""
 
+import contextlib
 import glob
 import os
 import pathlib
@@ -17,8 +18,10 @@ import harness  # noqa: E402
 def leaves(of):
     """The leaves of one warden's boxes: others may be at work here. It may have some more, for the next boxes."""
     found = glob.glob(f"/sys/fs/cgroup/**/retort-{of.warden_pid()}-*.*", recursive=True)
-    used = {leaf for leaf in found if pathlib.Path(leaf, "cgroup.procs").read_text()}
-    spare = {os.path.basename(leaf) for leaf in found if leaf not in used}
+    used, spare = set(), set()
+    for leaf in found:
+        with contextlib.suppress(FileNotFoundError):  # it was removed meanwhile
+            (used if pathlib.Path(leaf, "cgroup.procs").read_text() else spare).add(leaf)
     assert len(spare) <= 8, spare
     return used
 

@@ -454,7 +454,7 @@ class Messages(Case):
             raw = self.opened(path)
             self.read_until(raw, b"up")
             there, = [pid for init in rpc.inits_of(self.server.process.pid, self.session) for pid in rpc.descendants(init)
-                      if rpc.nested(pid)[-1] == self.call("process.get", process=f"r{i}")["pid"]]
+                      if rpc.nested(pid)[-1:] == [self.call("process.get", process=f"r{i}")["pid"]]]
             os.kill(self.server.process.pid, signal.SIGSTOP)
             try:
                 os.kill(there, signal.SIGTERM)

@@ -202,7 +202,7 @@ class Commands(harness.Case):
 
     def test_what_is_in_the_background_outlives_the_call(self):
         number = self.mcp.send("tools/call", name="run_command", arguments={
-            "command": "trap 'exit 5' INT; echo begun; sleep 600", "session": "stays", "background": True, "wait_ms": 55000})
+            "command": "trap 'exit 5' INT; echo begun; while true; do sleep 0.05; done", "session": "stays", "background": True, "wait_ms": 55000})
         self.await_process("stays", "(running: ")
         p = self.mcp.output(session="stays").text.split()[0]
         await_that(lambda: "begun" in self.mcp.output(session="stays", process=p, wait_ms=0).text, "not begun")

@@ -178,7 +178,7 @@ class Ends(programs.Case):
         about = self.wait(self.start("sleep", "1000", timeout_ms=50))
         self.assertEqual((about["signal"], about["timed_out"]), (15, True))
         # Who ignores SIGTERM, with all that it has started.
-        process = self.start(command="trap '' TERM; sleep 1001 & sleep 1002; sleep 1003", timeout_ms=50)
+        process = self.start(command="trap '' TERM; sleep 1001 & sleep 1002; sleep 1003", timeout_ms=1000)
         about = self.wait(process)
         self.assertEqual((about["signal"], about["timed_out"], about.get("oom")), (9, True, None))
         self.until(lambda: not [p for p in self.list() if "sleep" in p.get("command", "")])

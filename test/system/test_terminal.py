@@ -523,7 +523,7 @@ class Kills(Case):
         t.expect("no\r\n")
         self.kill(t.process)
         self.assertEqual(t.end()["signal"], 9)
-        t = self.terminal("bash", "-c", "trap '' TERM; sleep 1001; sleep 1002", timeout_ms=100)
+        t = self.terminal("bash", "-c", "trap '' TERM; sleep 1001; sleep 1002", timeout_ms=1000)
         about = t.end()
         self.assertEqual((about["signal"], about["timed_out"]), (9, True))
 
