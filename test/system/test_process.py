@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that clients start in a box: how they start, what they read and write, and how they end."""
 
+import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -327,6 +329,21 @@ class Lists(programs.Case):
         self.assertEqual(len(self.list()), 1)
 
 
+@contextlib.contextmanager
+def held_at_its_end(pid):
+    """The process @pid does not end before the block does. Source: ptrace(2), PTRACE_O_TRACEEXIT."""
+    detach, seize, trace_exit = 17, 0x4206, 1 << 6
+
+    def trace(request, data):
+        if libc.ptrace(request, pid, ctypes.c_void_p(), ctypes.c_void_p(data)) < 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+    libc = ctypes.CDLL(None, use_errno=True)
+    trace(seize, trace_exit)
+    yield
+    assert os.waitpid(pid, 0x40000000)[0] == pid  # __WALL: it is no child
+    trace(detach, 0)
+
+
 class Many(programs.Case):
     def test_a_hundred_and_one_more(self):
         s = self.s = self.new_session(limits={"pids": 256})
@@ -346,6 +363,25 @@ class Many(programs.Case):
         self.fails("limit", "100 running", "process.start", argv=["true"])
         self.call("session.close", session=s)
         self.until(lambda: not self.in_box(s))
+
+    @harness.needs_root("only root may stop a minder")
+    def test_a_program_that_has_ended_makes_room_at_once(self):
+        """Its minder is held at its own end, as on a host that has too much to do."""
+        s = self.s = self.new_session(limits={"pids": 256})
+        for i in range(100):
+            self.start("sleep", "1000", name=f"n{i}")
+        program = self.in_box(s)[self.call("process.get", process="n7")["pid"]]
+        with held_at_its_end(harness.processes()[program][0]):
+            self.call("process.signal", process="n7", signal="KILL")
+            self.wait("n7")
+            self.start("sleep", "1000", name="n7")
+            self.fails("limit", "100 running", "process.start", argv=["true"])
+        self.call("process.signal", process="n8", signal="KILL")
+        self.wait("n8")
+        self.start("setsid", "-f", "sleep", "1000", name="n8")
+        self.wait("n8")
+        self.fails("limit", "have left others running", "process.start", argv=["true"])
+        self.call("session.close", session=s)
 
     def test_a_hundred_that_end_together(self):
         self.s = self.new_session(limits={"pids": 256})

@@ -48,6 +48,7 @@
 /* INIT_CLEAR only stops the guards. Init kills them later: when it has been idle for
  * CLEAR_PAUSE_MS, or at the first event after CLEAR_LATEST_MS. */
 enum { INIT_CHILDREN_MAX = 64 + WIRE_PROGRAMS_MAX, CLEAR_PAUSE_MS = 50, CLEAR_LATEST_MS = 1000 };
+enum { ENDING_MINDERS_MAX = 32 };
 
 struct child {
 	pid_t pid; /* 0: this entry is free */
@@ -154,14 +155,24 @@ static size_t list_children(const struct init *in, bool is_program, pid_t pids[I
 	return n;
 }
 
+/* A minder whose program has ended may need a moment to end, too. So at the limit, only those count
+ * that have a process to mind. */
+static bool has_room_for_program(const struct init *in)
+{
+	pid_t minders[INIT_CHILDREN_MAX];
+	size_t n = list_children(in, true, minders);
+	return n < WIRE_PROGRAMS_MAX ||
+		(n < WIRE_PROGRAMS_MAX + ENDING_MINDERS_MAX &&
+			rollback_count_minding(minders, n) < WIRE_PROGRAMS_MAX);
+}
+
 static void do_spawn(struct init *in, const struct init_request *req, int *fds)
 {
 	struct err err = {0};
 	struct spawned spawned;
-	pid_t minders[INIT_CHILDREN_MAX];
 	struct child *child = child_of_pid(in, 0);
 	/* The other places are for drivers. */
-	if (req->is_program && list_children(in, true, minders) >= WIRE_PROGRAMS_MAX)
+	if (req->is_program && !has_room_for_program(in))
 		child = NULL;
 	int r = child ? spawn(req, fds, &spawned, &err)
 		      : err_fail(&err, ERR_LIMIT, "end some of them",

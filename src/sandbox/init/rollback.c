@@ -552,6 +552,22 @@ static void read_command(int proc, const struct proc_entry *entry, struct init_p
 		snprintf(out->command, sizeof out->command, "[%s]", entry->name);
 }
 
+size_t rollback_count_minding(const pid_t *minders, size_t n)
+{
+	static struct members all;
+	struct err err;
+	size_t n_minding = 0;
+	if (read_members(&all, &err) < 0)
+		return n;
+	for (size_t k = 0; k < n; k++) {
+		bool is_minding = false;
+		for (size_t i = 0; i < all.n && !is_minding; i++)
+			is_minding = all.v[i].entry.ppid == minders[k] && !all.v[i].entry.is_over;
+		n_minding += is_minding;
+	}
+	return n_minding;
+}
+
 ssize_t rollback_list(struct init_process *out, size_t room, const pid_t *minders, size_t n_minders)
 {
 	static struct members all;

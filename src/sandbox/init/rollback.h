@@ -113,6 +113,10 @@ int rollback_clear(const struct rollback_clearing *c);
  * terminal session that it leads. */
 void rollback_signal_program(pid_t program, int signal);
 
+/* Return how many of the @n minders have a child that has not ended; @n if that cannot be found
+ * out. */
+size_t rollback_count_minding(const pid_t *minders, size_t n);
+
 /* List the processes of this pid namespace except process 1, into @out with @room entries.
  * `program` of an entry becomes the pid of the minder from which the process descends; the caller
  * completes it and `kind`. Returns: how many, or negative errno. */
