@@ -334,6 +334,19 @@ class Slow(programs.Case):
         self.assertEqual(attached.end()["stdout_bytes"], 20000000)
         self.assertEqual((attached.at["stdout"], attached.cut["stdout"]), (20000000, 0))
 
+    def test_hold_loses_nothing_of_a_program_that_ends(self):
+        """The pipe was empty when no more could be kept. The program writes more into it, and ends."""
+        for child in ("", "sleep 1000 & "):  # which holds the pipe, so that nothing tells of its end
+            with self.subTest(child=child):
+                process = self.start(command=f"{child}head -c 65536 /dev/zero; read x; head -c 100000 /dev/zero", input=True,
+                                     hold=True, output_bytes=65536)
+                self.until(lambda p=process: self.call("process.get", process=p)["stdout_bytes"] == 65536)
+                self.call("process.write", process=process, data="\n")
+                self.wait(process)
+                attached = self.attach(process, is_kept=False)
+                self.assertEqual(attached.end()["stdout_bytes"], 165536)
+                self.assertEqual((attached.at["stdout"], attached.cut["stdout"]), (165536, 0))
+
     def test_hold_ends_with_the_last_reader(self):
         process = self.start(command="head -c 20000000 /dev/zero", hold=True)
         one, other = self.attach(process), self.attach(process)

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -54,14 +54,22 @@ static void end(struct stream *s)
 	s->is_over = true;
 }
 
+/* Return whether the descriptor has no more bytes now, and somebody has the other side open. Unlike
+ * FIONREAD, poll(2) waits for what is on its way through a terminal. */
+static bool look_dry(const struct stream *s)
+{
+	struct pollfd look = {.fd = s->fd, .events = POLLIN};
+	return poll(&look, 1, 0) == 0;
+}
+
 /* Read once. Returns: the number of bytes; 0 if nothing can be read now, or nothing may be. At the
  * end of the stream, and if the host has no memory for the output, the stream is over. */
 static ssize_t read_some(struct stream *s)
 {
 	size_t room = room_of(s);
-	int left = 0;
 	ssize_t n;
 	if (s->is_over || !s->is_open || room == 0) {
+		s->is_dry = false; /* nobody has looked */
 		watch(s, false);
 		return 0;
 	}
@@ -75,9 +83,8 @@ static ssize_t read_some(struct stream *s)
 	if (n <= 0 || capture_add(&s->kept, s->chunk, (size_t)n) < 0)
 		end(s);
 	/* A program that has ended may have left the other end to another one. Then no event tells
-	 * that this was the last of its output. FIONREAD does not count all that a terminal has, so
-	 * a terminal is dry only when read() says so. */
-	s->is_dry = n > 0 && s->is_pipe && ioctl(s->fd, FIONREAD, &left) == 0 && left == 0;
+	 * that this was the last of its output. */
+	s->is_dry = n > 0 && look_dry(s);
 	return MAX(n, 0);
 }
 
@@ -96,8 +103,8 @@ int stream_open(struct stream *s, uv_loop_t *loop, int fd, uint64_t limit_bytes,
 {
 	capture_init(&s->kept, limit_bytes);
 	s->fd = fd;
-	s->is_pipe = fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES) >= 0 || errno != EBADF;
-	int r = uv_poll_init(loop, &s->poll, fd); /* this sets O_NONBLOCK, too */
+	(void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* a terminal has no size */
+	int r = uv_poll_init(loop, &s->poll, fd);  /* this sets O_NONBLOCK, too */
 	if (r < 0)
 		return err_sys(err, ERR_IO, -r, "watch the output of a program");
 	s->is_open = true;
@@ -117,18 +124,26 @@ void stream_hold(struct stream *s)
 	s->is_held = true;
 }
 
+/* Read again if there is room again. No event will tell that the descriptor has no more bytes, so
+ * look. */
+static void resume(struct stream *s)
+{
+	if (s->is_over || !s->is_open || s->is_watched || room_of(s) == 0)
+		return;
+	watch(s, true);
+	s->is_dry = look_dry(s);
+}
+
 void stream_take(struct stream *s, uint64_t offset)
 {
 	s->taken = MAX(s->taken, offset);
-	if (!s->is_over && room_of(s) > 0)
-		watch(s, true);
+	resume(s);
 }
 
 void stream_release(struct stream *s)
 {
 	s->is_held = false;
-	if (!s->is_over)
-		watch(s, true);
+	resume(s);
 }
 
 void stream_stop(struct stream *s)

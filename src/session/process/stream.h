@@ -20,7 +20,6 @@ struct stream {
 	bool is_watched; /* @poll is started */
 	bool is_over;	 /* nothing more will come */
 	bool is_dry;	 /* when last looked at, the descriptor had no more bytes */
-	bool is_pipe;	 /* it is a pipe, not a terminal */
 	bool is_held;
 	uint64_t taken;
 	struct capture kept;

@@ -200,6 +200,34 @@ TEST(nothing_of_a_held_stream_is_lost)
 				take_all(limits[i], steps[k]);
 }
 
+/* At the end of a program is_dry decides whether all of its output was read. */
+TEST(a_held_stream_that_is_full_is_not_dry)
+{
+	BENCH b;
+	uint64_t at = 0;
+	bench_open(&b, LIMIT_BYTES, true);
+	feed(&b, &at, LIMIT_BYTES);
+	settle(&b);
+	CHECK_INT(b.s.kept.total_bytes, LIMIT_BYTES);
+	CHECK(b.s.is_dry);
+	feed(&b, &at, LIMIT_BYTES + 50);
+	stream_drain(&b.s);
+	CHECK_INT(b.s.kept.total_bytes, LIMIT_BYTES);
+	CHECK(!b.s.is_dry);
+	stream_take(&b.s, LIMIT_BYTES);
+	CHECK(!b.s.is_dry);
+	settle(&b);
+	CHECK_INT(b.s.kept.total_bytes, LIMIT_BYTES + 50);
+	CHECK(b.s.is_dry);
+	/* Full and empty again: whoever takes it learns that this was all. */
+	feed(&b, &at, LIMIT_BYTES + LIMIT_BYTES / 2);
+	settle(&b);
+	stream_drain(&b.s);
+	CHECK(!b.s.is_dry);
+	stream_take(&b.s, LIMIT_BYTES + LIMIT_BYTES / 2);
+	CHECK(b.s.is_dry);
+}
+
 TEST(a_stream_that_is_no_longer_held_runs_on)
 {
 	BENCH b;
