@@ -59,7 +59,11 @@ static void end(struct stream *s)
 static bool look_dry(const struct stream *s)
 {
 	struct pollfd look = {.fd = s->fd, .events = POLLIN};
-	return poll(&look, 1, 0) == 0;
+	int n;
+	do
+		n = poll(&look, 1, 0);
+	while (n < 0 && errno == EINTR);
+	return n == 0;
 }
 
 /* Read once. Returns: the number of bytes; 0 if nothing can be read now, or nothing may be. At the

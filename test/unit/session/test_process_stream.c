@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { CHUNK_BYTES = 64 << 10, LIMIT_BYTES = 1000, TURNS = 1000000, MUCH_BYTES = 3 << 20 };
@@ -226,6 +227,33 @@ TEST(a_held_stream_that_is_full_is_not_dry)
 	CHECK(!b.s.is_dry);
 	stream_take(&b.s, LIMIT_BYTES + LIMIT_BYTES / 2);
 	CHECK(b.s.is_dry);
+}
+
+static void on_alarm(int number)
+{
+	(void)number;
+}
+
+/* poll(2) fails with EINTR if a signal is pending, also if it does not wait. */
+TEST(signals_do_not_hide_that_a_stream_is_dry)
+{
+	BENCH b;
+	uint64_t at = 0;
+	unsigned n_wet = 0;
+	const struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	const struct itimerval often = {.it_interval.tv_usec = 20, .it_value.tv_usec = 20};
+	bench_open(&b, LIMIT_BYTES, false);
+	CHECK_INT(sigaction(SIGALRM, &action, NULL), 0);
+	CHECK_INT(setitimer(ITIMER_REAL, &often, NULL), 0);
+	for (int i = 0; i < 5000; i++) {
+		feed(&b, &at, at + 1);
+		for (int k = 0; k < TURNS && b.s.kept.total_bytes < at; k++)
+			turn(&b);
+		n_wet += !b.s.is_dry;
+	}
+	CHECK_INT(setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL), 0);
+	CHECK_INT(b.s.kept.total_bytes, at);
+	CHECK_INT(n_wet, 0);
 }
 
 TEST(a_stream_that_is_no_longer_held_runs_on)
