@@ -292,7 +292,6 @@ static void take_limits(const json_t *session, char out[LIMITS_BYTES])
 			ms / 1000, bytes >> 20);
 }
 
-/* Write the network rules of the session, for the prompt. */
 /* Write the task, and a description of its inputs. */
 static int write_task(const struct agent_call *a, struct buf *out)
 {
