@@ -139,10 +139,26 @@ static int visit(struct walk *w, int dir, const char *name, unsigned depth)
 	return walk(w, fd, depth + 1);
 }
 
+/* Give the owner of a directory all rights to it. A program may have taken them away, but an engine
+ * without privileges needs them, as does the next program that uses a cache. */
+static int open_up(struct walk *w, int fd)
+{
+	struct stat st;
+	char path[32];
+	if (fstat(fd, &st) < 0)
+		return fail(w, errno, "read");
+	if ((st.st_mode & S_IRWXU) == S_IRWXU)
+		return 0;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return chmod(path, (st.st_mode & 07777) | S_IRWXU) < 0 ? fail(w, errno, "read") : 0;
+}
+
 static int walk(struct walk *w, int fd, unsigned depth)
 {
 	struct names names = {.n = 0};
-	int r = read_names(w, fd, &names);
+	int r = open_up(w, fd);
+	if (r == 0)
+		r = read_names(w, fd, &names);
 	for (size_t i = 0; r == 0 && i < names.n; i++)
 		r = visit(w, fd, names.v[i], depth);
 	for (size_t i = 0; i < names.n; i++)

@@ -24,7 +24,8 @@ struct layer_sum {
 };
 
 /*
- * Add what is in the directory @fd to *@sum. Programs may change it meanwhile.
+ * Add what is in the directory @fd to *@sum. Programs may change it meanwhile. Directories whose
+ * owner lacks a right to them are changed: the owner gets all rights.
  * Blocks: for the time of the walk.
  * Errors: ERR_LIMIT: there is more than @max_bytes, or than the limits above allow; ERR_IO.
  */

@@ -18,7 +18,7 @@ import registry  # noqa: E402
 
 # Runs in the box of the build; the layer is /build/layer.
 BEGIN = r"""
-import os, subprocess
+import os, subprocess, time
 os.chdir("/build/layer")
 def attempt(f, *args, **kwargs):
     try:
@@ -87,6 +87,7 @@ for name in ("opt/x\\n\\x1b[31m", "opt/-rf", "opt/..."):
     put(name)
 put("opt/locked/file"), os.chmod("opt/locked/file", 0), os.chmod("opt/locked", 0)
 os.chmod("opt/d", 0o555), os.chmod(".", 0o700)
+time.sleep(1.5)  # meanwhile the files are counted
 """
 
 

@@ -162,14 +162,37 @@ class Package(Case):
                 code = f"open('/build/{place}', 'w').truncate({size})\nimport time; time.sleep(60)"
                 self.check_refused(self.install(code, "--disk", "20m"), words)
 
+    def test_T_TEMPLATE_CACHE_locked(self):
+        """Take its owner's rights to the cache, or to a directory in it: later builds must not fail."""
+        for place, mode in ((".", 0), ("npm", 0), ("npm/_cacache", 0o500), ("npm/_cacache/index-v5", 0o300)):
+            with self.subTest(place=place):
+                self.install(f"os.chmod('/build/cache/{place}', {mode})")  # its own build may fail by that
+                self.put_package("")
+                done = self.build("--npm", "evil", name="later")
+                self.assertEqual(done.status, 0, done)
+                cache = glob.glob(os.path.join(self.state, "retort", "packages", "*"))
+                self.assertEqual([stat.S_IMODE(os.stat(os.path.join(c, place)).st_mode) & 0o700 for c in cache], [0o700])
+                self.assertEqual(self.template("rm", *self.template("ls", "-q").out.split()).status, 0)
+
     def test_T_TEMPLATE_PLACE_of_the_command(self):
         """What a package leaves where the result of the command goes."""
         for code in (f"os.symlink({self.outside!r}, 'opt')", "open('opt', 'w')", "os.makedirs('opt/evil'), open('opt/evil/x', 'w').write('package')",
-                     f"os.mkdir('opt'), os.symlink({self.outside!r}, 'opt/evil')", "os.mkdir('opt'), os.chmod('opt', 0)"):
+                     f"os.mkdir('opt'), os.symlink({self.outside!r}, 'opt/evil')"):
             with self.subTest(code=code):
                 done = self.install("os.chdir('/build/layer')\n" + code, "--", "sh", "-c", "echo command >x")
                 self.check_refused(done)
                 self.check_outside()
+
+    def test_T_TEMPLATE_PLACE_without_rights(self):
+        """The command has its place, and sees what later boxes see, whatever rights a package has taken or given."""
+        look = "import os, stat; print([oct(stat.S_IMODE(os.stat(p).st_mode)) for p in ('/opt', '/opt/own', '/opt/evil')])"
+        for mode in (0, 0o500, 0o700):
+            with self.subTest(mode=mode):
+                code = "os.chdir('/build/layer'), os.mkdir('opt'), open('opt/own', 'w').close(), os.chmod('opt/own', 0o700)\n"
+                done = self.install(code + f"os.chmod('opt', {mode})", "--", "python3", "-c", look + "; os.mkdir('x', 0o700)")
+                self.assertEqual((done.status, done.err.count("['0o755', '0o755', '0o755']")), (0, 1), done)
+                self.assertEqual(self.in_box(look), "['0o755', '0o755', '0o755']\n")
+                self.assertEqual(self.template("rm", "evil").status, 0)
 
     def test_T_TEMPLATE_LATER_writes(self):
         """Processes that go on when the installation and the command have ended."""

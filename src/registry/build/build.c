@@ -8,6 +8,7 @@
  *
  *   BEGINNING   a thread makes the directories
  *   INSTALLING  a box runs the package managers
+ *   INSTALLED   if a command follows, a thread seals the layer: its box sees what others will see
  *   RUNNING     another box, in which the layer is in its place, runs the command of the template
  *   SEALING     a thread makes the layer read-only and names it; then it gets its place in the
  * store
@@ -49,7 +50,14 @@
 
 enum { MEASURE_MS = 1000, TAIL_BYTES = 200, COMMAND_BYTES = 1 << 20 };
 
-enum build_state { BUILD_BEGINNING, BUILD_INSTALLING, BUILD_RUNNING, BUILD_SEALING, BUILD_ENDING };
+enum build_state {
+	BUILD_BEGINNING,
+	BUILD_INSTALLING,
+	BUILD_INSTALLED,
+	BUILD_RUNNING,
+	BUILD_SEALING,
+	BUILD_ENDING,
+};
 
 struct build {
 	struct build *next, **link;
@@ -179,8 +187,22 @@ static void on_sealed(struct work *work)
 /* ---- INSTALLING and RUNNING ---- */
 
 static int open_box(struct build *b, struct err *err);
+static void next(struct build *b);
 
-/* The session of a state has ended. */
+static void perform_installed(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	(void)layer_seal(b->place.tree_fd, b->max_bytes, &b->sum, &b->found);
+}
+
+static void on_installed(struct work *work)
+{
+	struct build *b = container_of(work, struct build, work);
+	take_found(b);
+	next(b);
+}
+
+/* The session of a state has ended, or the thread of INSTALLED has. */
 static void next(struct build *b)
 {
 	struct err err;
@@ -194,6 +216,12 @@ static void next(struct build *b)
 		return;
 	}
 	if (b->state == BUILD_INSTALLING && json_object_get(b->spec, "command")) {
+		b->state = BUILD_INSTALLED;
+		work_begin(b->table->engine->loop, WORK_READ, &b->work, perform_installed,
+			on_installed);
+		return;
+	}
+	if (b->state == BUILD_INSTALLED) {
 		b->state = BUILD_RUNNING;
 		if (open_box(b, &err) == 0)
 			return;

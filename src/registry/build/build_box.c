@@ -35,6 +35,7 @@ void build_cache_open(struct build_cache *cache, const char *state, const char *
 		owner[0] ? OWNER_CHARS : 1, owner[0] ? digest : "-");
 	if (n < 0 || (size_t)n >= sizeof cache->path || file_make_dirs(cache->path, 0700, 0700) < 0)
 		return;
+	(void)chmod(cache->path, 0700); /* the box of an earlier build may have changed it */
 	cleanup_fd int fd = open(cache->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		cache->lock_fd = take_fd(fd);
