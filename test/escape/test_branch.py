@@ -48,7 +48,7 @@ class Window(harness.Case):
         try:
             self.boxes.ask("destroy", self.boxes.hostile(name, self.box))
         except boxes.Failed as e:
-            self.assertRegex(str(e), "^(gone|box): ")
+            self.assertRegex(str(e), "^gone: ")  # whatever failed by that
 
     def is_as_before(self):
         other = self.boxes.create("branchable")
@@ -163,7 +163,8 @@ class Window(harness.Case):
 
     def test_T_BRANCH_STALL_dies(self):
         """The branch's first process ends in the middle."""
-        self.ends_in_the_middle("dies")
+        for _ in range(30):
+            self.ends_in_the_middle("dies")
         self.is_as_before()
 
     def test_T_BRANCH_STALL_spins(self):

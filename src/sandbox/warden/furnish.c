@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@
 /* A pid that every pid namespace can assign. A namespace assigns pids below its maximum
  * (kernel.pid_max), and this maximum is at least 301. */
 enum { PROC_PID = 300 };
+enum { C1_END_MS = 100 }; /* longest wait for the end of C1 after a step has failed */
 enum { STORE_USER, STORE_TMP, STORE_SHM, STORE_END_ };
 
 /* The directories of the store, and where they appear in the box. The whole store is first mounted
@@ -299,6 +301,15 @@ static int (*const steps[])(struct work *w, struct err *err) = {
 	step_hand_out,
 };
 
+/* If C1 has ended, its namespaces have ended, and any step fails by that. Then only the driver knows
+ * the reason. The kernel first kills what is in the namespaces, and needs a moment to end C1. */
+static void explain(const struct work *w, struct err *err)
+{
+	struct pollfd c1 = {.fd = w->c1_fd, .events = POLLIN};
+	if (err->code != ERR_LIMIT && poll(&c1, 1, C1_END_MS) > 0)
+		err_set(err, ERR_GONE, "the branch's first process ended");
+}
+
 static attr_noreturn void helper_main(struct work *w)
 {
 	struct err err = {0};
@@ -306,6 +317,7 @@ static attr_noreturn void helper_main(struct work *w)
 	(void)prctl(PR_SET_NAME, "retort-furnish");
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
 		if (steps[i](w, &err) < 0) {
+			explain(w, &err);
 			(void)fd_send(w->sock, &err, sizeof err, NULL, 0);
 			_exit(1);
 		}
