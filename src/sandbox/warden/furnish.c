@@ -301,8 +301,9 @@ static int (*const steps[])(struct work *w, struct err *err) = {
 	step_hand_out,
 };
 
-/* If C1 has ended, its namespaces have ended, and any step fails by that. Then only the driver knows
- * the reason. The kernel first kills what is in the namespaces, and needs a moment to end C1. */
+/* If C1 has ended, its namespaces have ended, and any step fails by that. Then only the driver
+ * knows the reason. The kernel first kills what is in the namespaces, and needs a moment to end C1.
+ */
 static void explain(const struct work *w, struct err *err)
 {
 	struct pollfd c1 = {.fd = w->c1_fd, .events = POLLIN};
