@@ -31,7 +31,7 @@ int furnish_start(struct furnish *f, const struct making *m, pid_t c1, int c1_fd
 /*
  * Read the helper's result when its socket is readable. The helper has then ended.
  * Fills:   @fds with SEEN_PROC, SEEN_WORKSPACE, SEEN_STORE: the caller owns them.
- * Errors:  those of the step that failed; ERR_BOX when the helper died.
+ * Errors:  those of the step that failed; ERR_GONE if C1 has ended; ERR_BOX if the helper died.
  */
 int furnish_result(struct furnish *f, int fds[SEEN_LISTENER], struct err *err);
 
