@@ -307,7 +307,7 @@ static int (*const steps[])(struct work *w, struct err *err) = {
 static void explain(const struct work *w, struct err *err)
 {
 	struct pollfd c1 = {.fd = w->c1_fd, .events = POLLIN};
-	if (err->code != ERR_LIMIT && poll(&c1, 1, C1_END_MS) > 0)
+	if (err->code == ERR_BOX && poll(&c1, 1, C1_END_MS) > 0)
 		err_set(err, ERR_GONE, "the branch's first process ended");
 }
 
