@@ -724,6 +724,7 @@ function serve() {
     } else if (kind === STEP) {
       const step = newStep(message);
       if (!step.once) listen();
+      else if (channel.socket !== null) channel.socket.unref(); // a script ends when nothing else is awaited
       start(step);
       return;
     }

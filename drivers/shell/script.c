@@ -51,6 +51,8 @@ static attr_noreturn void child(const struct script *o, const struct script_name
 	size_t n = json_array_size(o->argv);
 	char **argv = calloc(n + 4, sizeof *argv);
 	bash_child();
+	if (o->stdin_fd >= 0)
+		(void)dup2(o->stdin_fd, STDIN_FILENO);
 	if (argv && chdir(name->dir) == 0) {
 		char **at = argv;
 		*at++ = (char *)(uintptr_t) "bash";

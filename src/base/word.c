@@ -77,3 +77,13 @@ int word_unknown_at(struct err *err, enum err_code code, const struct word_near 
 	va_end(ap);
 	return err_fail_at(err, code, 0, hint, file, line, "%s", msg);
 }
+
+bool word_is_in(const char *list, const char *word, size_t bytes)
+{
+	if (memchr(word, '|', bytes))
+		return false;
+	for (const char *at = list; bytes > 0 && (at = strchr(at, '|')) && at[1]; at++)
+		if (strncasecmp(at + 1, word, bytes) == 0 && at[1 + bytes] == '|')
+			return true;
+	return false;
+}

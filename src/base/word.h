@@ -1,11 +1,15 @@
-/* Suggestions for misspelled words. SPDX-License-Identifier: Apache-2.0 */
+/* Lists of words, and suggestions for misspelled words. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { WORD_MAX_BYTES = 64 };
+
+/* Return whether @list, such as "|py|pyw|", contains the @bytes of @word. Case is ignored. */
+bool word_is_in(const char *list, const char *word, size_t bytes);
 
 /*
  * Compute the edit distance: how many letters must be added, left out, replaced or swapped with

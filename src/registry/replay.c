@@ -27,6 +27,7 @@
 #include "registry/replay.h"
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "registry/put_file.h"
@@ -374,7 +375,7 @@ static uint64_t stopped_after_ms(const struct journal_node *node)
 static void take_inputs(struct entry *e, struct step_order *like)
 {
 	struct replay *r = e->replay;
-	static const char *const names[] = {"filename", "timeout_ms", "stdin", "calls"};
+	static const char *const names[] = {"filename", "timeout_ms", "stdin", "calls", "script"};
 	json_t *record = json_loads(r->nodes[r->at].record, JSON_ALLOW_NUL, NULL);
 	json_decref(r->inputs);
 	r->inputs = json_object();
@@ -388,7 +389,10 @@ static void take_inputs(struct entry *e, struct step_order *like)
 	const json_t *input = json_object_get(r->inputs, "stdin");
 	json_int_t timeout_ms = json_integer_value(json_object_get(r->inputs, "timeout_ms"));
 	e->is_mixed |= like->runtime->carry == CARRY_REPLAY;
+	const json_t *script = json_object_get(r->inputs, "script");
 	like->filename = json_string_value(json_object_get(r->inputs, "filename"));
+	like->is_script = script != NULL;
+	like->args = json_incref(json_unconst(script));
 	like->timeout_ms = (uint64_t)MAX(timeout_ms, 0);
 	like->inputs = json_incref(r->inputs);
 	if (!json_is_string(input))

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATH_USUAL "/usr/local/bin:/usr/bin:/bin"
 #define PATH_OWN   "/home/user/.local/bin:" /* what programs of the box install */
 
 unsigned runtime_seed(const struct runtime_request *req)
@@ -38,9 +37,9 @@ static void write_path(const char *chosen, char *out, size_t max)
 		if ((int)strlen(usual[i]) == bytes && memcmp(usual[i], chosen, (size_t)bytes) == 0)
 			bytes = 0;
 	if (bytes > 0 && !memchr(chosen, ':', (size_t)bytes))
-		snprintf(out, max, "PATH=" PATH_OWN "%.*s:" PATH_USUAL, bytes, chosen);
+		snprintf(out, max, "PATH=" PATH_OWN "%.*s:" RUNTIME_PATH, bytes, chosen);
 	else
-		snprintf(out, max, "PATH=" PATH_OWN PATH_USUAL);
+		snprintf(out, max, "PATH=" PATH_OWN RUNTIME_PATH);
 }
 
 int runtime_add_environment(const struct runtime_request *req, const char *const *own, size_t n_own,
@@ -60,7 +59,7 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 		"PIP_DISABLE_PIP_VERSION_CHECK=1",
 		"UV_LINK_MODE=copy"}; /* the cache is another file system than the workspace */
 	char computed[2][96] = {""};
-	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_OWN PATH_USUAL];
+	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_OWN RUNTIME_PATH];
 	still_session(req, session);
 	snprintf(computed[0], sizeof computed[0], "RETORT_SESSION=%s", session);
 	if (req->has_seed)

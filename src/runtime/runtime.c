@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include "base/alloc.h"
+#include "base/word.h"
 #include "runtime/start.h"
 
 #include <errno.h>
@@ -29,24 +30,13 @@ const struct runtime *runtime_at(unsigned index)
 	return index < ARRAY_LEN(runtimes) ? runtimes[index] : NULL;
 }
 
-/* Return whether @list, such as "|py|pyw|", contains the word. Case is ignored. */
-static bool has_word(const char *list, const char *word, size_t bytes)
-{
-	if (memchr(word, '|', bytes))
-		return false;
-	for (const char *at = list; bytes > 0 && (at = strchr(at, '|')) && at[1]; at++)
-		if (strncasecmp(at + 1, word, bytes) == 0 && at[1 + bytes] == '|')
-			return true;
-	return false;
-}
-
 const struct runtime *runtime_by_name(const char *name)
 {
 	size_t bytes = strlen(name);
 	for (size_t i = 0; i < ARRAY_LEN(runtimes); i++)
 		if (strcasecmp(runtimes[i]->name, name) == 0 ||
-			has_word(runtimes[i]->words, name, bytes) ||
-			has_word(runtimes[i]->endings, name, bytes))
+			word_is_in(runtimes[i]->words, name, bytes) ||
+			word_is_in(runtimes[i]->endings, name, bytes))
 			return runtimes[i];
 	return NULL;
 }
@@ -143,7 +133,7 @@ static const char data_endings[] =
 static const char *other_language(const char *word, size_t bytes)
 {
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (has_word(others[i].words, word, bytes))
+		if (word_is_in(others[i].words, word, bytes))
 			return others[i].language;
 	return NULL;
 }
@@ -151,7 +141,7 @@ static const char *other_language(const char *word, size_t bytes)
 bool runtime_is_data(const char *filename)
 {
 	const char *dot = filename ? strrchr(filename, '.') : NULL;
-	return dot && has_word(data_endings, dot + 1, strlen(dot + 1));
+	return dot && word_is_in(data_endings, dot + 1, strlen(dot + 1));
 }
 
 /* Report that no runtime exists for @what: a file name ending, such as ".rb", or the interpreter
@@ -179,7 +169,7 @@ static const struct runtime *find_by(bool by_ending, const char *word, size_t by
 {
 	const struct runtime *one = NULL;
 	for (unsigned i = 0; word && (one = runtime_at(i)); i++)
-		if (has_word(by_ending ? one->endings : one->words, word, bytes))
+		if (word_is_in(by_ending ? one->endings : one->words, word, bytes))
 			break;
 	return one;
 }

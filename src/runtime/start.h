@@ -18,6 +18,9 @@ struct runtime_start {
 
 void runtime_start_done(struct runtime_start *start);
 
+/* Directories of the system in the PATH of every box. */
+#define RUNTIME_PATH "/usr/local/bin:/usr/bin:/bin"
+
 /* Return whether every box has the host's @path under the same name. All boxes have /usr, /bin,
  * /sbin, /lib and /lib64. */
 bool runtime_is_in_box(const char *path);

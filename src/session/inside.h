@@ -199,6 +199,7 @@ struct session {
 	const struct order_checked *order;
 	const char *const *preload;
 	bool is_once, is_template;
+	bool is_spent; /* a script has run, so that only its files are left */
 	/* Number of failures to branch the next box from @stem since the last success. */
 	unsigned n_refused;
 	bool is_lost; /* the state is not that of @head, see session_is_lost() */
@@ -320,6 +321,8 @@ void session_lose_box(struct session *s);
 /* Drop the session's reference to its box. The box remains if it has other references. */
 void session_let_go_box(struct session *s);
 int session_get_box(struct session *s, struct err *err);
+/* Refuse a step or a branch of a session that is spent. Errors: ERR_GONE. */
+int session_refuse_spent(struct err *err);
 int session_open_stdin(struct session *s, int *theirs, struct err *err);
 void session_on_idle(uv_timer_t *timer);
 void session_set_urgent(struct session *s, bool is_urgent);

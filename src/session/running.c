@@ -389,6 +389,10 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 	char text[24];
 	cleanup_json json_t *argv = json_need(json_array());
 	snprintf(text, sizeof text, "%llu", (unsigned long long)id);
+	if (order->is_script) {
+		json_add_text(argv, order->filename ? order->filename : "");
+		(void)json_array_extend(argv, json_unconst(order->args));
+	}
 	for (size_t i = 0; order->argv && order->argv[i]; i++)
 		if (json_array_append_new(argv, json_string(order->argv[i])) < 0) {
 			err_fail(err, ERR_USAGE,
@@ -399,8 +403,8 @@ static json_t *step_json(struct session *s, uint64_t id, struct err *err)
 	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", text, "code",
 		fence_taken_off(order, &s->fence), "filename",
 		order->filename ? order->filename : "<step>", "argv", take_ptr(argv), "mode",
-		s->is_once ? "once" : "session", "preload", order->preload, "value_bytes",
-		(json_int_t)s->limits.value[LIMIT_output_bytes]);
+		s->is_once || order->is_script ? "once" : "session", "preload", order->preload,
+		"value_bytes", (json_int_t)s->limits.value[LIMIT_output_bytes]);
 	if (!step)
 		err_set(err, ERR_USAGE, "the code or an argument is not UTF-8");
 	return step;
@@ -440,12 +444,13 @@ static int send_step(struct session *s, struct session_driver *p, struct err *er
 		return -EINVAL;
 	if (is_begun)
 		(void)json_object_set_new(step, "begun", json_true());
-	if (!s->is_once && s->points.max > 0)
+	if (!s->is_once && !s->step->is_script && s->points.max > 0)
 		(void)json_object_set_new(step, "checkpoint", json_true());
 	if (p->is_unnamed && p->runtime->carry == CARRY_MEMORY && !s->order->has_seed &&
 		!s->is_once)
 		(void)json_object_set_new(step, "session", json_string(s->id));
 	p->is_unnamed = s->is_warm_due = false;
+	s->is_spent = s->step->is_script;
 #define TELL(member, name, is_told, help)                                                          \
 	if ((is_told) && s->step->member)                                                          \
 		(void)json_object_set_new(step, name, json_true());
@@ -544,11 +549,19 @@ bool session_is_idle(const struct session *s)
 		!is_rolling_back(s) && !s->loan;
 }
 
+int session_refuse_spent(struct err *err)
+{
+	return err_fail(err, ERR_GONE, "make a new session",
+		"the session's last step was a script: only its files are left");
+}
+
 int session_run(struct session *s, struct step_order *order, const struct step_listener *listener,
 	struct err *err)
 {
 	const struct runtime *runtime = order->runtime ? order->runtime : s->order->runtime;
 	struct fence fence;
+	if (s->is_spent)
+		return session_refuse_spent(err);
 	if (s->state != SESSION_OPEN || s->step_state != STEP_NONE ||
 		is_rolling_back_for(s, ROLLBACK_UNDO) ||
 		(s->restoring && !is_rolling_back_for(s, ROLLBACK_REVIVE)))

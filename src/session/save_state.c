@@ -199,7 +199,7 @@ void save_state_step(struct session *s)
 {
 	struct session_driver *p = s->step_driver;
 	p->is_live = true;
-	if (s->step->is_rebuild)
+	if (s->step->is_rebuild || s->is_spent)
 		return;
 	p->version = s->step_id;
 	p->due_id = s->step_id;

@@ -277,6 +277,8 @@ static int check_stem(struct session *s, struct err *err)
 	if (!session_is_idle(s) || s->stemmed || s->branching)
 		return err_fail(err, ERR_BUSY, "wait for its result, or interrupt it",
 			"a step of the session is running");
+	if (s->is_spent)
+		return session_refuse_spent(err);
 	if (!session_box(s))
 		return err_set(err, ERR_GONE, "the session has no box");
 	/* When the stem is made, the session continues in a new branch of it. The box of this

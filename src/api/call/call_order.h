@@ -48,10 +48,9 @@ extern const struct param order_limit_rows[ORDER_N_LIMIT_ROWS];
 /* Rows of a result that says how each limit is enforced. */
 extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 
-#define ORDER_ROWS                                                                                 \
-	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "python", .help = "language",    \
-		PARAM_OF_LANGUAGE},                                                                \
-		{"preload", PARAM_TEXTS, .max = 64, .help = "modules to import first"},            \
+/* Rows of what describes a box but its language and a workspace of the host. */
+#define ORDER_BOX_ROWS                                                                             \
+	{"preload", PARAM_TEXTS, .max = 64, .help = "modules to import first"},                    \
 		{"python", PARAM_TEXT, false, 1, PATH_BYTES,                                       \
 			.help = "Python interpreter, or the directory of a virtual "               \
 				"environment"},                                                    \
@@ -59,8 +58,6 @@ extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 			.help = "name of a template with packages"},                               \
 		{"rootfs", PARAM_PATH, false, 1, PATH_BYTES,                                       \
 			.help = "directory of the host to take /usr and /etc from"},               \
-		{"workspace", PARAM_PATH, false, 1, PATH_BYTES,                                    \
-			.help = "directory of the host to use as the workspace, read-write"},      \
 		{"volumes", PARAM_OBJECTS, .max = 256, FIELDS(order_volume_rows),                  \
 			.help = "files and directories of the host"},                              \
 		{"env", PARAM_MAP, .max = 256, .help = "environment variables"},                   \
@@ -76,3 +73,10 @@ extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 		"time", PARAM_NUMBER, false, 0, UINT64_C(7258118400) * 1000,                       \
 			.help = "initial time of the clock: seconds since 1970"                    \
 	}
+
+#define ORDER_ROWS                                                                                 \
+	{"runtime", PARAM_TEXT, false, 1, NAME_BYTES, .fallback = "python", .help = "language",    \
+		PARAM_OF_LANGUAGE},                                                                \
+		{"workspace", PARAM_PATH, false, 1, PATH_BYTES,                                    \
+			.help = "directory of the host to use as the workspace, read-write"},      \
+		ORDER_BOX_ROWS

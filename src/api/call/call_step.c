@@ -218,8 +218,9 @@ static const struct param run_rows[] = {
 	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS, .help = HELP_TIMEOUT},
 #define STEP_FLAG_ROW(member, name_, is_told, help_)                                               \
 	{.name = name_, .type = PARAM_FLAG, .fallback = "false", .help = help_},
-	STEP_FLAGS(STEP_FLAG_ROW){"stdin", PARAM_DATA, false, 0, STDIN_BYTES,
-		.help = "standard input (default: empty)"},
+	STEP_FLAGS(STEP_FLAG_ROW){
+		"args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = "arguments of a script"},
+	{"stdin", PARAM_DATA, false, 0, STDIN_BYTES, .help = "standard input (default: empty)"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "send events while it runs"},
 	{"detach", PARAM_FLAG, .fallback = "false",
 		.help = "continue when the client disconnects (default: the step is interrupted)"},

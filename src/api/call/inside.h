@@ -15,6 +15,7 @@ enum {
 	READ_BYTES = 16 << 20,
 	UNDO_MAX = 1000000,
 	WAIT_MS = 3600000,
+	SCRIPT_ARGS_MAX = 1024,
 };
 #define TIME_MS (INT64_C(1) << 40)
 

@@ -233,14 +233,21 @@ static struct step_order *parse_step(const struct runs *r, const json_t *params,
 		.code_bytes = json_string_length(code),
 		.filename = param_text(params, "filename", NULL),
 		.timeout_ms = param_count(params, "timeout_ms", 0),
+		.args = json_incref(json_unconst(param_get(params, "args"))),
 		.stdin_fd = -1,
 #define READ_FLAG(member, name, ...) .member = param_flag(params, name),
 		STEP_FLAGS(READ_FLAG)
 #undef READ_FLAG
 	};
-	struct step_order *step =
-		choose_runtime(params, &like.runtime, err) < 0 ? NULL : step_order_new(&like, err);
-	int bad = 0;
+	int bad = choose_runtime(params, &like.runtime, err);
+	if (bad == 0 && like.args && !like.is_script)
+		bad = err_fail(
+			err, ERR_USAGE, "set script, too", "args: only a script has arguments");
+	if (bad < 0) {
+		json_decref(like.args);
+		return NULL;
+	}
+	struct step_order *step = step_order_new(&like, err);
 	if (step && param_flag(params, "stdin_open"))
 		bad = open_stdin_queue(step, r->loop, text, err);
 	else if (step && text)

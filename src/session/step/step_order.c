@@ -24,6 +24,7 @@ struct step_order *step_order_new(const struct step_order *like, struct err *err
 		int fd = like->stdin_fd;
 		fd_close(&fd);
 		stdin_queue_close(like->stdin_queue);
+		json_decref(like->args);
 		json_decref(like->inputs);
 		(void)no_memory(err);
 		return NULL;
@@ -53,6 +54,7 @@ void step_order_let_go(struct step_order *order)
 		return;
 	fd_close(&order->stdin_fd);
 	stdin_queue_close(order->stdin_queue);
+	json_decref(order->args);
 	json_decref(order->inputs);
 	free(order);
 }
@@ -97,6 +99,9 @@ int step_order_note_inputs(struct step_order *order, struct err *err)
 		r = note(order, "filename", json_string(order->filename), err);
 	if (r == 0 && order->timeout_ms)
 		r = note(order, "timeout_ms", json_integer((json_int_t)order->timeout_ms), err);
+	if (r == 0 && order->is_script)
+		r = note(order, "script", order->args ? json_incref(order->args) : json_array(),
+			err);
 	return r;
 }
 

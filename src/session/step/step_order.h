@@ -23,10 +23,13 @@ struct stdin_queue;
  * 3. whether the driver gets the flag too, as a member of STEP with that name
  * 4. the help text
  */
-#define STEP_FLAGS(FLAG)                                                                           \
-	FLAG(is_atomic, "atomic", false, STEP_HELP_ATOMIC)                                         \
-	FLAG(wants_variables, "variables", true,                                                   \
-		"list new and changed variables, in python and javascript")
+#define STEP_FLAGS(FLAG)                                                                            \
+	FLAG(is_atomic, "atomic", false, STEP_HELP_ATOMIC)                                          \
+	FLAG(wants_variables, "variables", true,                                                    \
+		"list new and changed variables, in python and javascript")                         \
+	FLAG(is_script, "script", false,                                                            \
+		"run the code as a whole program, as the session's last step: threads, timers and " \
+		"exit functions come to their end, and afterwards the session only has files")
 
 /* A step to run. The parser of a request makes it. The registry's queue, the session and the
  * driver's frame share it by reference count. */
@@ -43,6 +46,7 @@ struct step_order {
 #define STEP_FLAG_MEMBER(member, ...) bool member;
 	STEP_FLAGS(STEP_FLAG_MEMBER)
 #undef STEP_FLAG_MEMBER
+	json_t *args; /* arguments of a script, owned: an array of texts, or NULL */
 	/* Further inputs for the step's record, owned: an object or NULL. */
 	json_t *inputs;
 	/* The step's stdin, owned, until it is sent to the driver. -1 if there is none. */
@@ -65,7 +69,7 @@ struct step_order {
 /*
  * Copy @like with its code and file name. The caller gets a reference.
  *
- * Owns: takes over `inputs`, `stdin_fd` and `stdin_queue` of @like, even on failure.
+ * Owns: takes over `args`, `inputs`, `stdin_fd` and `stdin_queue` of @like, even on failure.
  * Returns: NULL, with ERR_NO_MEMORY, on failure.
  */
 struct step_order *step_order_new(const struct step_order *like, struct err *err);

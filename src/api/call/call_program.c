@@ -1,0 +1,128 @@
+/* Operations on whole programs. SPDX-License-Identifier: Apache-2.0 */
+#include "api/call/call_order.h"
+#include "api/call/inside.h"
+#include "api/call/program.h"
+#include "base/json.h"
+#include "runtime/toolchain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES_MAX = 1000, COLLECT_MAX = 256, LANGUAGE_BYTES = 64 };
+
+static void add_language(json_t *languages, const struct toolchain *t)
+{
+	char path[PATH_MAX];
+	bool has_program = toolchain_program(t, path);
+	json_t *row = json_need(json_pack("{s:s, s:[], s:s, s:b, s:b}", "name", t->language,
+		"aliases", "source", t->source, "compiled", t->compile != NULL, "available",
+		has_program || t->runtime));
+	for (const char *at = t->words; *at && at[1]; at += strcspn(at + 1, "|") + 1) {
+		json_t *word = json_stringn(at + 1, strcspn(at + 1, "|"));
+		json_add_new(json_object_get(row, "aliases"), json_need(word));
+	}
+	if (t->runtime)
+		json_put_text(row, "runtime", t->runtime);
+	if (path[0])
+		json_put_text(row, "program", path);
+	if (!has_program && t->package)
+		json_put_text(row, "package", t->package);
+	json_add_new(languages, row);
+}
+
+static void start_languages(struct operation_call *call)
+{
+	json_t *languages = json_need(json_array());
+	const struct toolchain *t;
+	for (size_t i = 0; (t = toolchain_at(i)); i++)
+		if (toolchain_find(t->language) == t)
+			add_language(languages, t);
+	call_give(call, json_need(json_pack("{s:o}", "languages", languages)), NULL);
+}
+
+/* ---- rows of the table of operations ---- */
+
+static const struct param file_rows[] = {
+	{"path", PARAM_TEXT, NEEDED, 1, PATH_BYTES, .help = "path, relative to the workspace"},
+	{"content", PARAM_DATA, NEEDED, .help = "content of the file"},
+	{"encoding", PARAM_CHOICE, .choices = "utf-8|base64", .fallback = "utf-8",
+		.help = "encoding of content"},
+};
+static const struct param run_rows[] = {
+	{"language", PARAM_TEXT, NEEDED, 1, LANGUAGE_BYTES,
+		.help = "language, as program.languages names it"},
+	{"code", PARAM_TEXT, NEEDED, .max = CODE_BYTES, .help = "the program"},
+	{"filename", PARAM_TEXT, .min = 1, .max = 255,
+		.help = "name of the program's file (default: that of its language, such as main.cpp)"},
+	{"files", PARAM_OBJECTS, .max = FILES_MAX, FIELDS(file_rows),
+		.help = "other files of the program; those with the ending of the program's file "
+			"are compiled with it"},
+	{"args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = "arguments of the program"},
+	{"stdin", PARAM_TEXT, .max = CODE_BYTES, .help = "standard input (default: empty)"},
+	{"collect", PARAM_TEXTS, .max = COLLECT_MAX,
+		.help = "files of the workspace to give back, by path"},
+	{"compile_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
+		.help = "wall time of the compiler (default: limits.timeout_ms)"},
+	{"timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
+		.help = "wall time of the program (default: limits.timeout_ms)"},
+	ORDER_BOX_ROWS,
+};
+static const struct param collected_rows[] = {
+	GIVES("path", PARAM_TEXT, "path, relative to the workspace"),
+	GIVES("content", PARAM_DATA, "content of the file, in that encoding"),
+	{"encoding", PARAM_CHOICE, NEEDED, .choices = "utf-8|base64",
+		.help = "base64 if the bytes are not UTF-8 text"},
+	GIVES("size", PARAM_COUNT, "bytes of the file"),
+	GIVES("offset", PARAM_COUNT, "0"),
+	MAY_GIVE("inode", PARAM_TEXT, "as in file.read"),
+};
+static const struct param unread_rows[] = {
+	GIVES("path", PARAM_TEXT, "path, as it was asked for"),
+	GIVES("code", PARAM_TEXT, "error code, such as not_found"),
+	GIVES("message", PARAM_TEXT, "why it is not given back"),
+};
+static const struct param ran_rows[] = {
+	GIVES("language", PARAM_TEXT, "language"),
+	GIVES("session", PARAM_TEXT, "id of the session in which it ran, for session.log"),
+	MAY_GIVE("compile", PARAM_OBJECT,
+		"record of the compiler, as step.run gives it; absent if nothing was compiled"),
+	MAY_GIVE("run", PARAM_OBJECT,
+		"record of the program; absent if the compiler's status is not ok"),
+	{"files", PARAM_OBJECTS, NEEDED, FIELDS(collected_rows), .help = "the files of collect"},
+	{"unread", PARAM_OBJECTS, NEEDED, FIELDS(unread_rows),
+		.help = "files of collect that could not be given back"},
+};
+static const struct param language_rows[] = {
+	GIVES("name", PARAM_TEXT, "name of the language"),
+	GIVES("aliases", PARAM_TEXTS, "other names of it"),
+	GIVES("source", PARAM_TEXT, "name of a program's file"),
+	GIVES("compiled", PARAM_FLAG, "programs are compiled before they run"),
+	GIVES("available", PARAM_FLAG, "this host has what the language needs"),
+	MAY_GIVE("runtime", PARAM_TEXT,
+		"the runtime that runs it; absent if programs are started by a command line"),
+	MAY_GIVE("program", PARAM_TEXT, "compiler or interpreter on this host"),
+	MAY_GIVE("package", PARAM_TEXT, "Debian package that has what is missing"),
+};
+static const struct param languages_rows[] = {
+	{"languages", PARAM_OBJECTS, NEEDED, FIELDS(language_rows), .help = "the languages"},
+};
+
+static const struct operation rows[] = {
+	{"program.run", "Run a whole program in a box of its own", ROWS(run_rows), RESULT(ran_rows),
+		.label = OPERATION_PROGRAM,
+		.limits =
+			"Its session is closed afterwards. Files that are given back: 32 MiB "
+			"together. Files of a program that was killed or stopped are rolled back.",
+		.errors =
+			"not_found|access|runtime|box|limit|quota|gone|no_space|interrupted|denied",
+		.answer_bytes = 0, .example = "{'language': 'python', 'code': 'print(6 * 7)'}",
+		.answer = "{'language': 'python', 'run': {'status': 'ok', 'stdout': '42\\n'}, "
+			  "'files': []}",
+		.start = program_start},
+	{"program.languages", "List the languages of program.run", RESULT(languages_rows),
+		.label = OPERATION_ENGINE, .example = "{}",
+		.answer = "{'languages': [{'name': 'python', 'available': true}]}",
+		.start = start_languages},
+};
+
+const struct operation_family program_family = FAMILY(rows);

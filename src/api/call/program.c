@@ -1,0 +1,342 @@
+/*
+ * program.run: a whole program, with its files and input, in a box of its own.
+ *
+ * The run is a sequence of other operations, each with an answer that starts the next one:
+ *
+ *   session.create   the box, with the limits that the caller asks for
+ *   file.write       each file, and the source file if a toolchain reads it
+ *   step.run         the compile line, if the language has one
+ *   step.run         the program: as a step of its language's driver, or the run line
+ *   file.read        each file that the caller wants
+ *   session.close    also after an error
+ *
+ * An error of step.run is a failure of the engine; what a program does wrong is in its record. So a
+ * caller can tell the two apart: program.run fails, or it gives a record.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/call/program.h"
+
+#include "api/call/inside.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "runtime/toolchain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCRIPT_BYTES = 4 << 20 };
+
+enum stage { CREATE, WRITE, COMPILE, RUN, READ, CLOSE, STAGE_END_ };
+
+struct program {
+	struct operation_call *call;
+	const struct toolchain *toolchain;
+	bool is_native;	     /* the program is a step in the language's own driver */
+	char path[PATH_MAX]; /* of the toolchain's program */
+	const char *source;
+	enum stage stage;
+	size_t next; /* number of the file that is written or read next */
+	struct operation_call *under_way;
+	char *session;
+	json_t *result;
+	struct err err; /* code 0: no failure */
+	size_t room;	/* bytes that the files in the result may still have */
+	bool is_cancelled;
+};
+
+static void go_on(struct program *p);
+
+/* ---- the script of a toolchain's line ---- */
+
+static void add_quoted(struct buf *out, const char *text)
+{
+	buf_add(out, "'");
+	for (const char *at = text; *at;) {
+		size_t n = strcspn(at, "'");
+		buf_append(out, at, n);
+		at += n;
+		if (*at == '\'') {
+			buf_add(out, "'\\''");
+			at++;
+		}
+	}
+	buf_add(out, "'");
+}
+
+static bool has_same_ending(const char *a, const char *b)
+{
+	const char *x = strrchr(a, '.'), *y = strrchr(b, '.');
+	return x && y && strcmp(x, y) == 0 && strcmp(a, b) != 0 && a[0] != '-';
+}
+
+/* Make the bash program of @line (toolchain.h). */
+static json_t *make_script(const struct program *p, const char *line)
+{
+	cleanup_buf struct buf out = BUF_INIT(SCRIPT_BYTES);
+	const json_t *files = param_get(p->call->params, "files"), *row;
+	size_t i;
+	buf_add(&out, "program=");
+	add_quoted(&out, p->path);
+	buf_add(&out, "; source=");
+	add_quoted(&out, p->source);
+	buf_add(&out, "; sources=(\"$source\"");
+	json_array_foreach(files, i, row)
+	{
+		const char *path = param_text(row, "path", "");
+		if (!has_same_ending(path, p->source))
+			continue;
+		buf_add(&out, " ");
+		add_quoted(&out, path);
+	}
+	buf_addf(&out, ")\n%s\n", line);
+	return buf_error(&out) < 0 ? NULL : json_stringn(buf_str(&out), out.bytes);
+}
+
+/* ---- the parameters of each stage ---- */
+
+static json_t *create_params(struct program *p)
+{
+	static const char *const passed[] = {"preload", "python", "template", "rootfs", "volumes",
+		"env", "net", "secrets", "limits", "seed", "time"};
+	json_t *out = json_need(json_object());
+	for (size_t i = 0; i < ARRAY_LEN(passed); i++)
+		json_put_shared(out, passed[i], param_get(p->call->params, passed[i]));
+	json_put_text(out, "runtime", p->is_native ? p->toolchain->runtime : "shell");
+	return out;
+}
+
+/* The file that is written next: the source, unless the driver gets it as code, then the files of
+ * the caller. Returns: NULL behind the last. */
+static json_t *write_params(struct program *p)
+{
+	size_t n_own = p->is_native ? 0 : 1, at = p->next++;
+	const json_t *params = p->call->params;
+	json_t *out;
+	if (at < n_own) {
+		out = json_need(json_object());
+		json_put_text(out, "path", p->source);
+		json_put_shared(out, "content", param_get(params, "code"));
+		return out;
+	}
+	const json_t *row = json_array_get(param_get(params, "files"), at - n_own);
+	return row ? json_need(json_copy(json_unconst(row))) : NULL;
+}
+
+static json_t *step_params(struct program *p, const char *line, const char *timeout)
+{
+	json_t *out = json_need(json_object());
+	json_t *script = line ? make_script(p, line) : NULL;
+	json_put_shared(out, "timeout_ms", param_get(p->call->params, timeout));
+	json_put_text(out, "runtime", line ? "shell" : p->toolchain->runtime);
+	json_put_text(out, "filename", line ? "main.sh" : p->source);
+	if (!line) {
+		json_put_shared(out, "code", param_get(p->call->params, "code"));
+	} else if (script) {
+		json_put_new(out, "code", script);
+	} else {
+		(void)err_set(&p->err, ERR_LIMIT, "the arguments and names of files are too long");
+	}
+	return out;
+}
+
+static json_t *compile_params(struct program *p)
+{
+	const struct toolchain *t = p->toolchain;
+	if (p->next++ > 0 || p->is_native || !t->compile)
+		return NULL;
+	return step_params(p, t->compile, "compile_timeout_ms");
+}
+
+/* A program that was not compiled is not run. */
+static bool is_compiled(const struct program *p)
+{
+	const json_t *record = json_object_get(p->result, "compile");
+	return !record || strcmp(param_text(record, "status", ""), "ok") == 0;
+}
+
+static json_t *run_params(struct program *p)
+{
+	if (p->next++ > 0 || !is_compiled(p))
+		return NULL;
+	json_t *out = step_params(p, p->is_native ? NULL : p->toolchain->run, "timeout_ms");
+	json_put_bool(out, "script", true);
+	json_put_shared(out, "args", param_get(p->call->params, "args"));
+	json_put_shared(out, "stdin", param_get(p->call->params, "stdin"));
+	return out;
+}
+
+static json_t *read_params(struct program *p)
+{
+	const char *path =
+		json_string_value(json_array_get(param_get(p->call->params, "collect"), p->next++));
+	if (!path)
+		return NULL;
+	json_t *out = json_need(json_object());
+	json_put_text(out, "path", path);
+	json_put_int(out, "limit", (int64_t)MIN(p->room + 1, READ_BYTES));
+	return out;
+}
+
+static json_t *close_params(struct program *p)
+{
+	return p->next++ == 0 && p->session ? json_need(json_object()) : NULL;
+}
+
+/* ---- the answers ---- */
+
+static void on_created(struct program *p, const json_t *answer)
+{
+	p->session = strdup(param_text(answer, "session", ""));
+	if (!p->session)
+		(void)err_set(&p->err, ERR_NO_MEMORY, "no memory for a program");
+	json_put_shared(p->result, "session", json_object_get(answer, "session"));
+}
+
+static void on_written(struct program *p, const json_t *answer)
+{
+	(void)p;
+	(void)answer;
+}
+
+static void on_compiled(struct program *p, const json_t *answer)
+{
+	json_put_shared(p->result, "compile", answer);
+}
+
+static void on_ran(struct program *p, const json_t *answer)
+{
+	json_put_shared(p->result, "run", answer);
+}
+
+static void add_unread(struct program *p, const struct err *err)
+{
+	const json_t *wanted = param_get(p->call->params, "collect");
+	json_t *row =
+		json_need(json_pack("{s:O, s:s, s:s}", "path", json_array_get(wanted, p->next - 1),
+			"code", err_word(err->code), "message", err->msg));
+	json_add_new(json_object_get(p->result, "unread"), row);
+}
+
+static void on_read(struct program *p, const json_t *answer)
+{
+	uint64_t bytes = (uint64_t)json_get_int(answer, "size");
+	struct err err;
+	if (bytes <= MIN(p->room, READ_BYTES)) {
+		p->room -= bytes;
+		json_add_shared(json_object_get(p->result, "files"), answer);
+		return;
+	}
+	(void)err_set(&err, ERR_LIMIT, "the file has %" PRIu64 " bytes; there is room for %zu",
+		bytes, MIN(p->room, (size_t)READ_BYTES));
+	add_unread(p, &err);
+}
+
+/* A stage: its operation is called for as long as `params` gives parameters. */
+static const struct {
+	const char *operation;
+	json_t *(*params)(struct program *p);
+	void (*answered)(struct program *p, const json_t *answer);
+} stages[STAGE_END_] = {
+	[CREATE] = {"session.create", create_params, on_created},
+	[WRITE] = {"file.write", write_params, on_written},
+	[COMPILE] = {"step.run", compile_params, on_compiled},
+	[RUN] = {"step.run", run_params, on_ran},
+	[READ] = {"file.read", read_params, on_read},
+	[CLOSE] = {"session.close", close_params, on_written},
+};
+
+static void finish(struct program *p)
+{
+	struct operation_call *call = p->call;
+	json_t *result = p->err.code ? NULL : json_incref(p->result);
+	struct err err = p->err;
+	json_decref(p->result);
+	free(p->session);
+	free(p);
+	call_give(call, result, &err);
+}
+
+static void on_answer(void *arg, const json_t *answer, const struct err *err)
+{
+	struct program *p = arg;
+	if (answer)
+		stages[p->stage].answered(p, answer);
+	else if (p->stage == READ)
+		add_unread(p, err);
+	else if (p->stage != CLOSE)
+		p->err = *err;
+	if (p->stage == CREATE && p->session)
+		p->stage = WRITE;
+	if (p->err.code && p->stage != CLOSE) {
+		p->stage = CLOSE;
+		p->next = 0;
+	}
+	go_on(p);
+}
+
+/* Start the next operation. */
+static void go_on(struct program *p)
+{
+	const struct operation_listener listener = {.arg = p, .done = on_answer};
+	json_t *params = NULL;
+	if (p->is_cancelled && p->stage != CLOSE) {
+		if (!p->err.code)
+			(void)err_set(&p->err, ERR_INTERRUPTED, "the program was stopped");
+		p->stage = CLOSE;
+		p->next = 0;
+	}
+	while (p->stage < STAGE_END_ && !(params = stages[p->stage].params(p))) {
+		p->stage++;
+		p->next = 0;
+	}
+	if (p->stage >= STAGE_END_) {
+		finish(p);
+		return;
+	}
+	if (p->session)
+		json_put_text(params, "session", p->session);
+	operation_start(p->call->context, operation_find(stages[p->stage].operation), params,
+		&listener, &p->under_way);
+	json_decref(params);
+}
+
+static void cancel(struct operation_call *call)
+{
+	struct program *p = call->following;
+	p->is_cancelled = true;
+	if (p->under_way && p->stage != CLOSE)
+		operation_cancel(p->under_way);
+}
+
+void program_start(struct operation_call *call)
+{
+	const char *language = param_text(call->params, "language", "");
+	const struct toolchain *t = toolchain_find(language);
+	bool has_rootfs = param_get(call->params, "rootfs") != NULL;
+	struct err err;
+	char path[PATH_MAX] = "";
+	if (!t || (!toolchain_program(t, path) && !t->runtime && !has_rootfs)) {
+		(void)toolchain_missing(t, language, &err);
+		call_fail(call, &err);
+		return;
+	}
+	struct program *p = xnew(struct program);
+	*p = (struct program){.call = call,
+		.toolchain = t,
+		.is_native = t->runtime != NULL,
+		.source = param_text(call->params, "filename", t->source),
+		.result = json_need(
+			json_pack("{s:s, s:[], s:[]}", "language", t->language, "files", "unread")),
+		.room = PROGRAM_FILES_BYTES};
+	/* In another root file system the program may have another path, so its name is used. */
+	snprintf(p->path, sizeof p->path, "%.*s",
+		has_rootfs ? (int)strcspn(t->programs ? t->programs : "", "|") : (int)strlen(path),
+		has_rootfs ? t->programs : path);
+	call->following = p;
+	call->cancel = cancel;
+	go_on(p);
+}
