@@ -2,12 +2,14 @@
 #include "api/agent/models.h"
 #include "api/operation/principal.h"
 #include "api/service.h"
+#include "base/alloc.h"
 #include "base/attr.h"
 #include "base/fd.h"
 #include "cli/host/client.h"
 #include "cli/cmd.h"
 #include "cli/host/prices.h"
 #include "cli/host/xdg.h"
+#include "serve/front/front.h"
 #include "serve/http/address.h"
 #include "serve/http/health.h"
 #include "serve/http/rpc.h"
@@ -32,7 +34,7 @@
 struct serve_args {
 	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices;
 	const char *tools, *skills;
-	struct opt_list listen, allow_host, allow_origin;
+	struct opt_list listen, front, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, commands, help;
 	uint64_t session_ttl_ms, session_idle_ms, retain_ms, max_sessions, max_memory_bytes;
 	uint64_t standby, checkpoints, connections, grace_ms, request_timeout_ms, idle_timeout_ms;
@@ -247,7 +249,7 @@ static void places_close(struct places *p)
 
 /* ---- the fronts: unix socket, HTTP, MCP ---- */
 
-enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 5, N_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
+enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 5, N_FIXED_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
 
 struct fronts {
 	const struct serve_args *args;
@@ -264,7 +266,9 @@ struct fronts {
 	struct http_log log;
 	struct health health;
 	struct mcp_front mcp;
-	struct http_route routes[N_ROUTES];
+	struct fronts *foreign; /* those of --front */
+	struct http_route *routes;
+	size_t n_routes;
 	struct port_way *ports;
 	struct notify_watchdog watchdog;
 	int n_open;
@@ -331,7 +335,7 @@ static int open_http(struct fronts *f, struct places *p, struct err *err)
 			.origins = args->allow_origin.item,
 			.n_origins = args->allow_origin.n},
 		.routes = f->routes,
-		.n_routes = N_ROUTES,
+		.n_routes = f->n_routes,
 		.n_connections_max = (unsigned)args->connections,
 		.request_ms = args->request_timeout_ms,
 		.idle_ms = args->idle_timeout_ms,
@@ -443,8 +447,13 @@ static void add_routes(struct fronts *f)
 			.start = port_route_start},
 		{"GET", TERMINAL_PATH, .is_for_browsers = true, .start = terminal_start},
 	};
+	size_t n;
+	const struct http_route *foreign = fronts_routes(f->foreign, &n);
+	f->routes = xcalloc(N_FIXED_ROUTES + n, sizeof *f->routes);
+	f->n_routes = N_FIXED_ROUTES + n;
 	memcpy(f->routes, routes, sizeof routes);
 	mcp_http_routes(f->mcp.http, f->routes + N_OWN_ROUTES);
+	memcpy(f->routes + N_FIXED_ROUTES, foreign, n * sizeof *foreign);
 }
 
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
@@ -471,9 +480,15 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.tier = MCP_TIER_ALL,
 		.has_tools = args->tools != NULL,
 		.has_commands = args->commands};
-	int r = service_open(&f.service, &config, err);
-	if (r < 0)
+	int r = fronts_open(&f.foreign, args->front.item, args->front.n, err);
+	if (r == 0 && args->front.n > 0 && places->n_inet == 0)
+		r = err_fail(err, ERR_USAGE, "--listen 127.0.0.1:8765", "--front without --listen");
+	if (r == 0)
+		r = service_open(&f.service, &config, err);
+	if (r < 0) {
+		fronts_close(f.foreign);
 		return r;
+	}
 	r = open_tokens(&f, err);
 	if (r == 0)
 		r = open_socket(&f, places, err);
@@ -495,6 +510,8 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		port_way_close(f.ports);
 	service_close(f.service);
 	mcp_front_done(&f.mcp);
+	fronts_close(f.foreign);
+	free(f.routes);
 	token_list_close(f.tokens);
 	principal_free(f.anyone);
 	return MIN(r, 0);

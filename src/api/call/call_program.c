@@ -2,9 +2,12 @@
 #include "api/call/call_order.h"
 #include "api/call/inside.h"
 #include "api/call/program.h"
+#include "base/alloc.h"
+#include "base/buf.h"
 #include "base/json.h"
 #include "runtime/toolchain.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,14 +33,138 @@ static void add_language(json_t *languages, const struct toolchain *t)
 	json_add_new(languages, row);
 }
 
-static void start_languages(struct operation_call *call)
+static json_t *list_languages(void)
 {
 	json_t *languages = json_need(json_array());
 	const struct toolchain *t;
 	for (size_t i = 0; (t = toolchain_at(i)); i++)
 		if (toolchain_find(t->language) == t)
 			add_language(languages, t);
+	return languages;
+}
+
+/* ---- versions: two programs in boxes tell them, one in bash and one in SQL ---- */
+
+/* The list so far, and the run that is under way. */
+struct asking {
+	struct operation_call *call;
+	json_t *languages;
+	bool is_sql;
+};
+
+/* Return the first version in @text, such as "12.2.0"; if it has none, the first number. */
+static json_t *first_version(const char *text)
+{
+	static const char digits[] = "0123456789";
+	size_t bytes = 0;
+	const char *found = NULL;
+	for (const char *at = text; (at = strpbrk(at, digits)); at += strspn(at, "0123456789.")) {
+		size_t n = strspn(at, digits);
+		bool is_version = at[n] == '.' && at[n + 1] && strchr(digits, at[n + 1]);
+		if (!found || is_version) {
+			found = at;
+			bytes = strspn(at, is_version ? "0123456789." : digits);
+		}
+		if (is_version)
+			break;
+	}
+	while (bytes > 0 && found[bytes - 1] == '.')
+		bytes--;
+	return found ? json_stringn(found, bytes) : NULL;
+}
+
+/* Set the version of each language in @languages: that in @printed, behind "\001NAME\t". */
+static void take_versions(json_t *languages, const char *printed)
+{
+	char mark[LANGUAGE_BYTES + 3];
+	size_t i;
+	json_t *row;
+	json_array_foreach(languages, i, row)
+	{
+		snprintf(mark, sizeof mark, "\001%s\t", json_get_text(row, "name"));
+		const char *at = strstr(printed, mark);
+		char *part =
+			at ? strndup(at + strlen(mark), strcspn(at + strlen(mark), "\001")) : NULL;
+		if (part)
+			json_put_new(row, "version", first_version(part));
+		free(part);
+	}
+}
+
+static void take_sql_version(json_t *languages, const json_t *record)
+{
+	const json_t *value = json_object_get(json_object_get(record, "value"), "application/json");
+	const json_t *row = json_array_get(json_object_get(value, "rows"), 0);
+	char text[LANGUAGE_BYTES];
+	const char *version = json_string_value(json_array_get(row, 0));
+	snprintf(text, sizeof text, "\001sql\t%s", version ? version : "");
+	take_versions(languages, text);
+}
+
+static json_t *versions_program(void)
+{
+	cleanup_buf struct buf out = BUF_INIT(64 << 10);
+	char path[PATH_MAX];
+	const struct toolchain *t;
+	for (size_t i = 0; (t = toolchain_at(i)); i++)
+		if (t->version && toolchain_find(t->language) == t && toolchain_program(t, path))
+			buf_addf(&out, "program=%s; printf '\\001%s\\t'; { %s; } 2>&1 </dev/null\n",
+				path, t->language, t->version);
+	return json_stringn(buf_str(&out), out.bytes);
+}
+
+static void ask(struct asking *a);
+
+static void on_told(void *arg, const json_t *result, const struct err *err)
+{
+	struct asking *a = arg;
+	struct operation_call *call = a->call;
+	const json_t *record = json_object_get(result, "run");
+	if (!result) {
+		json_decref(a->languages);
+		free(a);
+		call_fail(call, err);
+		return;
+	}
+	if (!a->is_sql) {
+		take_versions(a->languages, json_get_text(record, "stdout"));
+		a->is_sql = true;
+		ask(a);
+		return;
+	}
+	take_sql_version(a->languages, record);
+	json_t *languages = a->languages;
+	free(a);
 	call_give(call, json_need(json_pack("{s:o}", "languages", languages)), NULL);
+}
+
+static void ask(struct asking *a)
+{
+	const struct operation_listener listener = {.arg = a, .done = on_told};
+	json_t *params = json_need(json_pack("{s:s, s:o}", "language", a->is_sql ? "sql" : "shell",
+		"code", a->is_sql ? json_string("select sqlite_version()") : versions_program()));
+	struct operation_call **slot = (struct operation_call **)&a->call->following;
+	operation_start(a->call->context, operation_find("program.run"), params, &listener, slot);
+	json_decref(params);
+}
+
+static void stop_asking(struct operation_call *call)
+{
+	if (call->following)
+		operation_cancel(call->following);
+}
+
+static void start_languages(struct operation_call *call)
+{
+	json_t *languages = list_languages();
+	if (!param_flag(call->params, "versions")) {
+		call_give(call, json_need(json_pack("{s:o}", "languages", languages)), NULL);
+		return;
+	}
+	struct asking *a = xnew(struct asking);
+	*a = (struct asking){.call = call, .languages = languages};
+	call->cancel = stop_asking;
+	ask(a);
 }
 
 /* ---- rows of the table of operations ---- */
@@ -101,7 +228,12 @@ static const struct param language_rows[] = {
 	MAY_GIVE("runtime", PARAM_TEXT,
 		"the runtime that runs it; absent if programs are started by a command line"),
 	MAY_GIVE("program", PARAM_TEXT, "compiler or interpreter on this host"),
+	MAY_GIVE("version", PARAM_TEXT, "with versions: what its program tells of itself"),
 	MAY_GIVE("package", PARAM_TEXT, "Debian package that has what is missing"),
+};
+static const struct param asked_rows[] = {
+	{"versions", PARAM_FLAG, .fallback = "false",
+		.help = "have the programs tell their versions, which takes seconds"},
 };
 static const struct param languages_rows[] = {
 	{"languages", PARAM_OBJECTS, NEEDED, FIELDS(language_rows), .help = "the languages"},
@@ -119,8 +251,9 @@ static const struct operation rows[] = {
 		.answer = "{'language': 'python', 'run': {'status': 'ok', 'stdout': '42\\n'}, "
 			  "'files': []}",
 		.start = program_start},
-	{"program.languages", "List the languages of program.run", RESULT(languages_rows),
-		.label = OPERATION_ENGINE, .example = "{}",
+	{"program.languages", "List the languages of program.run", ROWS(asked_rows),
+		RESULT(languages_rows), .label = OPERATION_PROGRAM,
+		.errors = "box|limit|quota|gone|no_space|interrupted", .example = "{}",
 		.answer = "{'languages': [{'name': 'python', 'available': true}]}",
 		.start = start_languages},
 };

@@ -56,6 +56,8 @@ static bool is_for(const struct http_route *r, const struct http_exchange *x)
 	size_t bytes = strlen(r->path);
 	if (x->site.port != 0)
 		return r->is_for_sites;
+	if (strcmp(r->path, "*") == 0)
+		return true;
 	return r->path[bytes - 1] == '/' && bytes > 1 ? strncmp(r->path, x->path, bytes) == 0
 						      : strcmp(r->path, x->path) == 0;
 }
@@ -226,12 +228,16 @@ static bool find_token(struct http_exchange *x, char out[CREDENTIAL_BYTES])
 {
 	struct field given;
 	bool is_any = x->route->is_for_browsers;
-	if (is_any && find(x, CREDENTIAL_HEADER_NAME, &given) == 1 &&
+	const char *key = x->route->key_header;
+	if (key && find(x, key, &given) == 1 && strlen(given.value) < CREDENTIAL_BYTES) {
+		memcpy(out, given.value, strlen(given.value) + 1);
+		x->credential = CREDENTIAL_HEADER;
+	} else if (is_any && find(x, CREDENTIAL_HEADER_NAME, &given) == 1 &&
 		strlen(given.value) < CREDENTIAL_BYTES) {
 		memcpy(out, given.value, strlen(given.value) + 1);
 		x->credential = CREDENTIAL_HEADER;
 	} else if (find(x, "Authorization", &given) == 1 &&
-		credential_read_authorization(given.value, is_any, out)) {
+		credential_read_authorization(given.value, is_any || key, out)) {
 		x->credential = CREDENTIAL_AUTHORIZATION;
 	} else if (is_any && find(x, "Sec-WebSocket-Protocol", &given) == 1 &&
 		credential_read_protocols(given.value, out)) {
@@ -288,7 +294,10 @@ static int check_token(struct http_exchange *x, struct err *err)
 	err_fail(err, ERR_AUTH,
 		x->route->is_for_browsers ? "send \"Authorization: Bearer TOKEN\", Basic with the "
 					    "token as password, or \"X-Retort-Token: TOKEN\""
-					  : "send the header \"Authorization: Bearer TOKEN\"",
+			: x->route->key_header
+			? "send \"Authorization: Bearer TOKEN\", Basic with the "
+			  "token as password, or \"X-Api-Key: TOKEN\""
+			: "send the header \"Authorization: Bearer TOKEN\"",
 		is_wrong ? "the token is not one of this engine's" : "no token");
 	return 401;
 }

@@ -19,7 +19,8 @@ struct http_exchange; /* one request and its response */
  * respond, at once or later. */
 struct http_route {
 	/* Method and path, such as "POST" and "/rpc". A route for GET also gets HEAD requests. A
-	 * path that ends in "/" stands for all paths that begin with it. Method NULL: any. */
+	 * path that ends in "/" stands for all paths that begin with it, "*" for all paths. Method
+	 * NULL: any. */
 	const char *method, *path;
 	/* The content type that the body must have (otherwise status 415); NULL if any is
 	 * allowed. */
@@ -32,6 +33,9 @@ struct http_route {
 	bool is_for_sites; /* it also gets all requests to hosts that are sites (host.h) */
 	/* The token may come in each way of credential.h, not only as a bearer token. */
 	bool is_for_browsers;
+	/* Another header that may have the token, or NULL. If it is set, the token may also be the
+	 * password of Basic, as clients send it for "http://any:TOKEN@host". */
+	const char *key_header;
 	void *arg;
 	void (*start)(void *arg, struct http_exchange *x);
 };

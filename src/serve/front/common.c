@@ -1,0 +1,132 @@
+/* Reading requests of fronts and writing their answers. SPDX-License-Identifier: Apache-2.0 */
+#include "api/row/param.h"
+#include "api/text/json.h"
+#include "base/base64.h"
+#include "serve/front/inside.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STDOUT_BYTES = 64 << 20 };
+#define TIME_MAX_MS (INT64_C(1) << 40)
+
+const char *front_text(
+	const struct front_call *c, const char *name, const char *fallback, bool *is_wrong)
+{
+	const json_t *value = json_object_get(c->body, name);
+	if (!value || json_is_null(value))
+		return fallback;
+	if (!json_is_string(value))
+		*is_wrong = true;
+	return json_is_string(value) ? json_string_value(value) : fallback;
+}
+
+int64_t front_time(const json_t *body, const char *name, unsigned per_second, int64_t fallback_ms)
+{
+	double ms = json_number_value(json_object_get(body, name)) * 1000 / per_second;
+	if (!(ms > 0))
+		return fallback_ms;
+	return ms < 1 ? 1 : (int64_t)fmin(ceil(ms), (double)TIME_MAX_MS);
+}
+
+void front_limit(json_t *params, const char *name, double value)
+{
+	static const struct {
+		const char *name;
+		int64_t min, max;
+	} bounds[] = {{"memory_bytes", 16 << 20, INT64_C(1) << 50}, {"cpu_ms", 1, TIME_MAX_MS}};
+	json_t *limits = json_object_get(params, "limits");
+	if (!limits) {
+		limits = json_need(json_object());
+		json_put_new(params, "limits", limits);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
+		if (strcmp(bounds[i].name, name) == 0)
+			json_put_int(limits, name,
+				(int64_t)fmin(
+					fmax(value, (double)bounds[i].min), (double)bounds[i].max));
+}
+
+struct front_end front_read_end(const json_t *record)
+{
+	static const struct {
+		const char *status;
+		int how;
+	} ends[] = {{"timeout", FRONT_LATE}, {"oom", FRONT_NO_MEMORY}, {"killed", FRONT_SIGNALLED}};
+	const json_t *usage = json_object_get(record, "usage");
+	const char *status = param_text(record, "status", "");
+	const json_t *code = json_object_get(record, "exit_code");
+	struct front_end end = {.how = FRONT_EXITED,
+		.code = json_is_integer(code) ? (int)json_integer_value(code) : 1,
+		.signal = (int)json_get_int(record, "signal"),
+		.wall_ms = json_number_value(json_object_get(usage, "wall_ms")),
+		.cpu_ms = json_number_value(json_object_get(usage, "cpu_ms")),
+		.memory_bytes = json_get_int(usage, "memory_peak_bytes")};
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (strcmp(ends[i].status, status) == 0)
+			end.how = ends[i].how;
+	if (strcmp(status, "ok") == 0)
+		end.code = 0;
+	if (end.how != FRONT_EXITED && end.signal == 0)
+		end.signal = SIGKILL;
+	return end;
+}
+
+/* Append a value of a table as sqlite3 prints it. */
+static void add_cell(struct buf *out, const json_t *cell)
+{
+	char *text = json_is_string(cell) || json_is_null(cell) ? NULL
+								: json_text(cell, JSON_ENCODE_ANY);
+	if (json_is_string(cell))
+		buf_append(out, json_string_value(cell), json_string_length(cell));
+	else if (text)
+		buf_add(out, text);
+	free(text);
+}
+
+/* Append the rows of a display of SQL, one per line. */
+static void add_rows(struct buf *out, const json_t *display)
+{
+	const json_t *rows = json_object_get(json_object_get(display, "application/json"), "rows");
+	const json_t *row, *cell;
+	size_t i, j;
+	json_array_foreach(rows, i, row)
+	{
+		json_array_foreach(row, j, cell)
+		{
+			buf_add(out, j ? "|" : "");
+			add_cell(out, cell);
+		}
+		buf_add(out, "\n");
+	}
+}
+
+json_t *front_stdout(const json_t *record)
+{
+	cleanup_buf struct buf out = BUF_INIT(STDOUT_BYTES);
+	const json_t *text = json_object_get(record, "stdout"), *display;
+	size_t i;
+	if (strcmp(param_text(record, "runtime", ""), "sql") != 0)
+		return json_incref(json_unconst(text));
+	buf_append(&out, json_string_value(text), json_string_length(text));
+	json_array_foreach(json_object_get(record, "displays"), i, display) add_rows(&out, display);
+	add_rows(&out, json_object_get(record, "value"));
+	return json_new_text(buf_str(&out), out.bytes);
+}
+
+json_t *front_base64(const json_t *file)
+{
+	json_t *content = json_object_get(file, "content");
+	if (strcmp(json_get_text(file, "encoding"), "base64") == 0)
+		return json_incref(content);
+	size_t bytes = json_string_length(content), n = base64_bytes(bytes);
+	char *text = malloc(n + 1);
+	if (!text)
+		return NULL;
+	base64_encode(text, json_string_value(content), bytes);
+	json_t *out = json_stringn_nocheck(text, n);
+	free(text);
+	return out;
+}

@@ -1,0 +1,282 @@
+/*
+ * Fronts: wires of other programs that run code.
+ *
+ * A wire is a table of routes. The handler of a route makes the parameters of an operation from the
+ * request, and the answer of the wire from the operation's result; it has no other logic. The
+ * operations are those of everybody, called for the principal whose token the request has, so that
+ * rights, quotas and the journal are the same as with other clients.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "serve/front/front.h"
+
+#include "api/run/discard.h"
+#include "base/alloc.h"
+#include "base/word.h"
+#include "serve/front/inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { BODY_BYTES = 64 << 20, PATH_BYTES = 128 };
+
+static const struct front_wire *const wires[] = {&front_dify, &front_piston, &front_sandboxfusion};
+
+/* A front that is served: its wire, and the state that its requests share. */
+struct front {
+	const struct front_wire *wire;
+	struct front_state state;
+};
+
+/* What a route of the HTTP server refers to. */
+struct place {
+	struct front *front;
+	const struct front_row *row;
+	char path[PATH_BYTES];
+};
+
+struct fronts {
+	struct front *fronts;
+	struct place *places;
+	struct http_route *routes;
+	size_t n_fronts, n_routes;
+};
+
+const char *fronts_names(void)
+{
+	static char names[256];
+	size_t at = 0;
+	for (size_t i = 0; i < ARRAY_LEN(wires) && at < sizeof names; i++)
+		at += (size_t)snprintf(
+			names + at, sizeof names - at, "%s%s", i ? ", " : "", wires[i]->name);
+	return names;
+}
+
+/* ---- a request ---- */
+
+static void end(struct front_call *c)
+{
+	if (c->x) {
+		http_on_gone(c->x, NULL, NULL);
+		http_on_stop(c->x, NULL, NULL);
+	}
+	json_decref(c->body);
+	json_decref(c->kept);
+	free(c);
+}
+
+void front_answer(struct front_call *c, unsigned status, json_t *body)
+{
+	struct http_exchange *x = c->x;
+	struct err err;
+	json_t *instead = NULL;
+	end(c);
+	if (!x) {
+		json_decref(body);
+		return;
+	}
+	if (!body) {
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for the answer");
+		http_refuse(x, 500, &err);
+		return;
+	}
+	http_answer_json(x, status, NULL, body, instead);
+}
+
+void front_fail(struct front_call *c, const struct err *err)
+{
+	c->wire->fail(c, (unsigned)err_http(err->code), err);
+}
+
+void front_nothing(struct front_call *c)
+{
+	struct err err;
+	(void)err_set(&err, ERR_NOT_FOUND, "not found");
+	c->wire->fail(c, 404, &err);
+}
+
+static void on_done(void *arg, const json_t *result, const struct err *err)
+{
+	struct front_call *c = arg;
+	c->answered(c, result, err);
+}
+
+void front_operate(struct front_call *c, const char *operation, json_t *params,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
+{
+	const struct operation_listener listener = {.arg = c, .done = on_done};
+	struct operation_call **slot = &c->under_way;
+	c->answered = answered;
+	operation_start(c->context, operation_find(operation), params, &listener, slot);
+	json_decref(params);
+}
+
+static void cancel(struct front_call *c)
+{
+	if (c->under_way)
+		operation_cancel(c->under_way);
+}
+
+static void on_gone(void *arg)
+{
+	struct front_call *c = arg;
+	c->x = NULL;
+	cancel(c);
+}
+
+static void on_stop(void *arg)
+{
+	cancel(arg);
+}
+
+/* Read the body of a request that has one. A page of another site cannot send this content type
+ * without asking first. */
+static int take_body(struct front_call *c, unsigned *status, struct err *err)
+{
+	const char *type = http_header(c->x, "Content-Type");
+	static const char json[] = "application/json";
+	*status = 400;
+	if (http_body_bytes(c->x) == 0 && strcmp(http_method(c->x), "POST") != 0)
+		return 0;
+	if (!type || strncasecmp(type, json, sizeof json - 1) != 0) {
+		*status = 415;
+		return err_set(err, ERR_USAGE, "requests must be of type application/json");
+	}
+	json_t *body = NULL;
+	int r = http_take_json(c->x, &body, err);
+	if (r < 0 || !json_is_object(body)) {
+		discard(c->context->loop, body, http_body_bytes(c->x));
+		return r < 0 ? r : err_set(err, ERR_USAGE, "the body must be a JSON object");
+	}
+	json_decref(c->body);
+	c->body = body;
+	return 0;
+}
+
+static void start(void *arg, struct http_exchange *x)
+{
+	struct place *place = arg;
+	struct front_call *c = xnew(struct front_call);
+	unsigned status;
+	struct err err;
+	*c = (struct front_call){.wire = place->front->wire,
+		.state = &place->front->state,
+		.context = http_context(x),
+		.x = x,
+		.body = json_need(json_object())};
+	http_note(x, c->wire->name);
+	http_on_gone(x, on_gone, c);
+	http_on_stop(x, on_stop, c);
+	if (take_body(c, &status, &err) < 0)
+		c->wire->fail(c, status, &err);
+	else
+		place->row->start(c);
+}
+
+/* ---- the routes ---- */
+
+static bool is_taken(const struct fronts *f, const struct http_route *route)
+{
+	for (size_t i = 0; i < f->n_routes; i++) {
+		const char *method = f->routes[i].method;
+		bool is_same = method && route->method ? strcmp(method, route->method) == 0
+						       : method == route->method;
+		if (is_same && strcmp(f->routes[i].path, route->path) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_route(
+	struct fronts *f, struct front *front, const struct front_row *row, const char *below)
+{
+	struct place *place = &f->places[f->n_routes];
+	bool is_rest = !below && strcmp(row->path, "/") == 0;
+	*place = (struct place){.front = front, .row = row};
+	snprintf(place->path, sizeof place->path, "%s%s%s", below ? "/" : "", below ? below : "",
+		is_rest ? "*" : row->path);
+	const struct http_route route = {.method = row->method,
+		.path = place->path,
+		.body_max_bytes = BODY_BYTES,
+		.is_open = row->is_open,
+		.is_json = true,
+		.key_header = "X-Api-Key",
+		.arg = place,
+		.start = start};
+	if (!is_taken(f, &route))
+		f->routes[f->n_routes++] = route;
+}
+
+/* Add the routes of a front: each below the front's name and as the wire has it. Rows for whole
+ * directories come last, as they would hide others. */
+static void add_routes(struct fronts *f, struct front *front)
+{
+	const struct front_wire *wire = front->wire;
+	for (size_t i = 0; i < wire->n_rows; i++)
+		add_route(f, front, &wire->rows[i], wire->name);
+	for (size_t i = 0; i < wire->n_rows; i++)
+		if (strcmp(wire->rows[i].path, "/") != 0)
+			add_route(f, front, &wire->rows[i], NULL);
+}
+
+static const struct front_wire *find_wire(const char *name, struct err *err)
+{
+	struct word_near near = WORD_NEAR(name);
+	for (size_t i = 0; i < ARRAY_LEN(wires); i++)
+		if (strcmp(wires[i]->name, name) == 0)
+			return wires[i];
+	for (size_t i = 0; i < ARRAY_LEN(wires); i++)
+		word_near_try(&near, wires[i]->name);
+	(void)err_unknown(
+		err, ERR_USAGE, &near, fronts_names(), "--front: no front is called %.40s", name);
+	return NULL;
+}
+
+int fronts_open(struct fronts **out, const char *const *names, size_t n_names, struct err *err)
+{
+	size_t n_rows = 0;
+	*out = NULL;
+	for (size_t i = 0; i < n_names; i++) {
+		const struct front_wire *wire = find_wire(names[i], err);
+		if (!wire)
+			return -EINVAL;
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(names[i], names[j]) == 0)
+				return err_fail(err, ERR_USAGE, "name it once",
+					"--front %s is given twice", names[i]);
+		n_rows += 2 * wire->n_rows;
+	}
+	struct fronts *f = xnew(struct fronts);
+	f->fronts = xcalloc(n_names + 1, sizeof *f->fronts);
+	f->places = xcalloc(n_rows + 1, sizeof *f->places);
+	f->routes = xcalloc(n_rows + 1, sizeof *f->routes);
+	for (size_t i = 0; i < n_names; i++) {
+		f->fronts[f->n_fronts].wire = find_wire(names[i], err);
+		add_routes(f, &f->fronts[f->n_fronts++]);
+	}
+	/* What nothing else serves is answered in the way of the first front. */
+	if (n_names > 0)
+		add_route(f, f->fronts, &f->fronts->wire->rows[f->fronts->wire->n_rows - 1], NULL);
+	*out = f;
+	return 0;
+}
+
+const struct http_route *fronts_routes(const struct fronts *f, size_t *n)
+{
+	*n = f->n_routes;
+	return f->routes;
+}
+
+void fronts_close(struct fronts *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->n_fronts; i++)
+		json_decref(f->fronts[i].state.languages);
+	free(f->fronts);
+	free(f->places);
+	free(f->routes);
+	free(f);
+}

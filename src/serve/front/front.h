@@ -1,0 +1,25 @@
+/* Fronts: wires of other programs that run code, spoken at the HTTP server so that their clients
+ * work with retort. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "serve/http/http.h"
+
+struct fronts;
+
+/*
+ * Open the fronts called @names, in that order. Each is served below "/NAME/", and at the paths of
+ * its own wire, unless a front before it has the same path.
+ * Owns: the caller closes it with fronts_close().
+ * Errors: ERR_USAGE: no front has that name, or it is named twice.
+ */
+int fronts_open(struct fronts **out, const char *const *names, size_t n_names, struct err *err);
+
+/* Return the routes for the HTTP server, and their number. They refer to @f. */
+const struct http_route *fronts_routes(const struct fronts *f, size_t *n);
+
+/* To be called after the engine was closed, because calls may use it until then. NULL: do
+ * nothing. */
+void fronts_close(struct fronts *f);
+
+/* The names of all fronts, for messages: "dify, piston, …". */
+const char *fronts_names(void);
