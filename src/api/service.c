@@ -6,6 +6,7 @@
 #include "api/operation/outstanding.h"
 #include "api/run/runs.h"
 #include "api/skill/skill.h"
+#include "base/fair_line.h"
 #include "base/timer.h"
 #include "planner/plan_line.h"
 #include "registry/build/build.h"
@@ -18,8 +19,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { N_SIGNALS = 2, LINGER_MS = 500 };
+enum { N_SIGNALS = 2, LINGER_MS = 500, PROGRAMS_IN_LINE = 4096 /* per caller */ };
 
 struct watch {
 	uv_signal_t handle;
@@ -35,6 +37,7 @@ struct service {
 	struct metrics *metrics;
 	struct outstanding_queue *outstanding;
 	struct plan_line *plans;
+	struct fair_line programs;
 	struct gate *gate;
 	struct tool_gate tool_gate;
 	struct skills *skills; /* or NULL */
@@ -134,6 +137,14 @@ static int open_gate(struct service *s, const struct service_config *config, str
 	return r;
 }
 
+/* More programs at a time would only take the CPUs from each other, and so reach their limits of
+ * wall time. */
+static size_t usual_programs(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	return (size_t)MAX(2 * n, 4);
+}
+
 static void set_context(struct service *s, const struct service_config *config)
 {
 	s->context = (struct operation_context){.registry = s->registry,
@@ -144,9 +155,13 @@ static void set_context(struct service *s, const struct service_config *config)
 		.models = &s->models,
 		.agents = &s->agents,
 		.gate = s->gate,
+		.programs = &s->programs,
 		.plans = s->plans,
 		.outstanding = s->outstanding,
 		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
+	size_t n = config->n_programs ? config->n_programs : usual_programs();
+	s->programs = (struct fair_line){
+		.what = "programs", .n_max = n, .n_each = n, .n_waiting_each = PROGRAMS_IN_LINE};
 	s->models = config->models;
 	s->agents = config->agents;
 	if (!config->session_ttl_ms && !config->session_idle_ms)

@@ -19,6 +19,9 @@ struct service_config {
 	 * of sessions for which it keeps one branch ready. n_checkpoints: number of checkpoints
 	 * that the registry keeps per session; 0: the default of the registry. */
 	unsigned n_standby, n_checkpoints;
+	/* Maximum number of programs of program.run at a time; 0: twice the number of CPUs, at
+	 * least 4. */
+	unsigned n_programs;
 	/* Default maximum age and idle time of a session; 0: unlimited. */
 	uint64_t session_ttl_ms, session_idle_ms;
 	/* retain_ms: a session is pruned when it has been closed for this time; 0: never.

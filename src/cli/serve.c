@@ -37,7 +37,8 @@ struct serve_args {
 	struct opt_list listen, front, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, commands, help;
 	uint64_t session_ttl_ms, session_idle_ms, retain_ms, max_sessions, max_memory_bytes;
-	uint64_t standby, checkpoints, connections, grace_ms, request_timeout_ms, idle_timeout_ms;
+	uint64_t standby, checkpoints, programs, connections, grace_ms, request_timeout_ms,
+		idle_timeout_ms;
 	int color, log;
 };
 
@@ -61,6 +62,10 @@ static const struct opt serve_opts[] = {
 	{.name = "checkpoints", OPT_INTO_COUNT(struct serve_args, checkpoints), .arg = "N", .group = "Options",
 		.fallback = "4", .min = 1, .max = 15,
 		.help = "number of steps per session that undo can restore at once"},
+	{.name = "programs", OPT_INTO_COUNT(struct serve_args, programs), .arg = "N", .group = "Options",
+		.min = 1, .max = 10000,
+		.help = "programs of program.run and of fronts that run at the same time; others wait "
+			"(default: twice the number of CPUs, at least 4)"},
 	{.name = "session-ttl", OPT_INTO_MS(struct serve_args, session_ttl_ms), .arg = "TIME",
 		.group = "Options", .min = 1, .max = INT64_C(1) << 40,
 		.help = "end sessions this long after they were made"},
@@ -464,6 +469,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.layers_dir = xdg_layers_dir(places->has_state ? places->state : NULL),
 		.n_standby = (unsigned)args->standby,
 		.n_checkpoints = (unsigned)args->checkpoints,
+		.n_programs = (unsigned)args->programs,
 		.session_ttl_ms = args->session_ttl_ms,
 		.session_idle_ms = args->session_idle_ms,
 		.retain_ms = args->retain_ms,

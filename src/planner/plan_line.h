@@ -3,13 +3,13 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/fair_line.h"
 
 #include <stdbool.h>
 #include <uv.h>
 
 /* At most PLANS_EACH plans of one caller and PLANS_MAX plans in total run at a time. The others
- * wait. The next plan to start is the oldest one of the caller with the fewest running plans, so
- * that a caller with many plans does not delay the others. */
+ * wait in a fair queue. */
 enum { PLANS_EACH = 4, PLANS_MAX = 16, PLANS_IN_LINE = 256 /* per caller */ };
 
 struct plan_line;
@@ -22,12 +22,10 @@ struct plan_turn {
 	 * plan was not started, or NULL if it ran. */
 	void (*done)(struct plan_turn *turn, const struct err *why);
 
-	struct plan_turn *next;
+	struct fair_turn turn;
 	struct plan_line *line;
-	const void *caller;
 	uv_thread_t thread;
 	uv_async_t ended;
-	bool is_running;
 };
 
 /* Open a queue. Owns: the caller closes it with plan_line_close(), but only when it is empty. */

@@ -20,6 +20,7 @@
 #include "api/call/inside.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/fair_line.h"
 #include "base/json.h"
 #include "runtime/toolchain.h"
 
@@ -33,6 +34,7 @@ enum { SCRIPT_BYTES = 4 << 20 };
 enum stage { CREATE, WRITE, COMPILE, RUN, READ, CLOSE, STAGE_END_ };
 
 struct program {
+	struct fair_turn turn; /* programs that would only take the CPUs from each other wait */
 	struct operation_call *call;
 	const struct toolchain *toolchain;
 	bool is_native;	     /* the program is a step in the language's own driver */
@@ -249,15 +251,28 @@ static const struct {
 	[CLOSE] = {"session.close", close_params, on_written},
 };
 
-static void finish(struct program *p)
+/* Answer the call, and free the program. Owns: takes @result. */
+static void answer(struct program *p, json_t *result, const struct err *err)
 {
 	struct operation_call *call = p->call;
-	json_t *result = p->err.code ? NULL : json_incref(p->result);
-	struct err err = p->err;
 	json_decref(p->result);
 	free(p->session);
 	free(p);
-	call_give(call, result, &err);
+	call_give(call, result, err);
+}
+
+static void finish(struct program *p)
+{
+	struct err err = p->err;
+	json_t *result = err.code ? NULL : json_incref(p->result);
+	if (p->call->context->programs)
+		fair_line_end(&p->turn);
+	answer(p, result, &err);
+}
+
+static void begin(struct fair_turn *turn)
+{
+	go_on(container_of(turn, struct program, turn));
 }
 
 static void on_answer(void *arg, const json_t *answer, const struct err *err)
@@ -307,6 +322,12 @@ static void go_on(struct program *p)
 static void cancel(struct operation_call *call)
 {
 	struct program *p = call->following;
+	struct err err;
+	if (call->context->programs && fair_line_leave(&p->turn)) {
+		(void)err_set(&err, ERR_INTERRUPTED, "the program was stopped before it began");
+		answer(p, NULL, &err);
+		return;
+	}
 	p->is_cancelled = true;
 	if (p->under_way && p->stage != CLOSE)
 		operation_cancel(p->under_way);
@@ -338,5 +359,10 @@ void program_start(struct operation_call *call)
 		has_rootfs ? t->programs : path);
 	call->following = p;
 	call->cancel = cancel;
-	go_on(p);
+	p->turn.begin = begin;
+	struct fair_line *line = call->context->programs;
+	if (!line)
+		go_on(p);
+	else if (fair_line_take(line, &p->turn, call->context->principal, &err) < 0)
+		answer(p, NULL, &err);
 }

@@ -6,9 +6,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/once/doctor.h"
-#include "base/json.h"
 
 #include "api/once/once.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "runtime/toolchain.h"
 #include "session/start/host.h"
 
 #include <stdio.h>
@@ -122,6 +124,31 @@ static void judge_limits(json_t *checks, const json_t *limits)
 	}
 }
 
+static void add_word(struct buf *out, const char *word)
+{
+	buf_addf(out, "%s%s", out->bytes ? ", " : "", word);
+}
+
+/* Add the languages of program.run: which there are, and what to install for the others. */
+static void add_languages(json_t *checks)
+{
+	cleanup_buf struct buf here = BUF_INIT(4096), packages = BUF_INIT(4096),
+			       hint = BUF_INIT(4096);
+	char path[PATH_MAX];
+	const struct toolchain *t;
+	for (size_t i = 0; (t = toolchain_at(i)); i++) {
+		if (toolchain_find(t->language) != t)
+			continue;
+		if (toolchain_program(t, path))
+			add_word(&here, t->language);
+		else if (t->package)
+			add_word(&packages, t->package);
+	}
+	if (packages.bytes > 0)
+		buf_addf(&hint, "more, in Debian: apt install %s", buf_str(&packages));
+	add_check(checks, "languages", HOST_OK, buf_str(&here), NULL, buf_str(&hint));
+}
+
 json_t *doctor_look(void)
 {
 	bool ok = true;
@@ -132,6 +159,7 @@ json_t *doctor_look(void)
 		add_check(checks, c.name, c.state, c.what, c.instead, c.hint);
 		ok = ok && c.state != HOST_MISSING;
 	}
+	add_languages(checks);
 	return json_pack("{s:b, s:o}", "ok", ok, "checks", checks);
 }
 

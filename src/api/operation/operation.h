@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <uv.h>
 
+struct fair_line;
 struct gate;
 struct agent_store;
 struct metrics;
@@ -48,6 +49,7 @@ struct operation_context {
 	const struct models *models; /* models that agents may use, or NULL */
 	const struct agent_store *agents; /* store of agents; NULL: agents are not saved */
 	struct gate *gate;		  /* gate for tool calls, or NULL */
+	struct fair_line *programs;	  /* queue of program.run; NULL: programs run at once */
 	struct plan_line *plans;	  /* queue of plans; NULL: plans run at once */
 	/* File that lists tools, for plans whose parameters contain no tools; or NULL. */
 	const char *plan_tools;

@@ -33,7 +33,7 @@ static size_t n_running(const struct one *all, size_t n)
 {
 	size_t running = 0;
 	for (size_t i = 0; i < n; i++)
-		running += all[i].turn.is_running && !all[i].is_done;
+		running += all[i].turn.turn.is_running && !all[i].is_done;
 	return running;
 }
 
@@ -64,9 +64,9 @@ TEST(each_caller_has_a_turn)
 	CHECK_INT(n_running(all, n), PLANS_MAX);
 	/* The first has waited longer, the last has none that runs. */
 	CHECK_INT(take(line, &later, "e", &err), 0);
-	CHECK(!later.turn.is_running);
+	CHECK(!later.turn.turn.is_running);
 	end(&loop, &all[PLANS_EACH + MORE]);
-	CHECK(later.turn.is_running);
+	CHECK(later.turn.turn.is_running);
 	/* One that has left is not begun. */
 	plan_line_leave(&all[PLANS_EACH].turn);
 	CHECK(all[PLANS_EACH].is_done);
@@ -75,8 +75,8 @@ TEST(each_caller_has_a_turn)
 	CHECK(!all[0].is_done);
 	end(&loop, &all[0]);
 	CHECK_INT(all[0].why, ERR_NONE);
-	CHECK(!all[PLANS_EACH].turn.is_running);
-	CHECK(all[PLANS_EACH + 1].turn.is_running);
+	CHECK(!all[PLANS_EACH].turn.turn.is_running);
+	CHECK(all[PLANS_EACH + 1].turn.turn.is_running);
 	for (size_t i = 0; i < n; i++)
 		uv_sem_post(&all[i].go);
 	uv_sem_post(&later.go);
@@ -105,7 +105,7 @@ TEST(a_line_is_bounded)
 	CHECK(take(line, &all[n], "a", &err) < 0);
 	CHECK_INT(err.code, ERR_QUOTA);
 	CHECK_INT(take(line, &all[n], "b", &err), 0);
-	CHECK(all[n].turn.is_running);
+	CHECK(all[n].turn.turn.is_running);
 	for (size_t i = 0; i <= n; i++)
 		uv_sem_post(&all[i].go);
 	(void)uv_run(&loop, UV_RUN_DEFAULT);
