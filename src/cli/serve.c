@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/attr.h"
 #include "base/fd.h"
+#include "cli/box.h"
 #include "cli/host/client.h"
 #include "cli/cmd.h"
 #include "cli/host/prices.h"
@@ -40,6 +41,7 @@ struct serve_args {
 	uint64_t standby, checkpoints, programs, connections, grace_ms, request_timeout_ms,
 		idle_timeout_ms;
 	int color, log;
+	struct box_args box; /* of fronts */
 };
 
 /* clang-format off */
@@ -103,6 +105,7 @@ static const struct opt serve_opts[] = {
 		.help = "make DIR visible to all sessions at /skills; with :rw, code can save "
 			"skills there"},
 #include "cli/serve_http.def"
+#include "cli/front.def"
 	{.name = "profile", OPT_INTO_TEXT(struct serve_args, profile), .arg = "NAME", .flags = OPT_NO_CONFIG,
 		.group = "General options", .help = "apply the options of profile NAME in the "
 			"configuration"},
@@ -122,6 +125,7 @@ struct places {
 	 * to us; these come first. */
 	size_t n_inet, n_given;
 	json_t *prices;
+	json_t *front_box; /* the boxes of fronts, as parameters of session.create */
 };
 
 static int exclude(const char *a, const char *b, struct err *err)
@@ -243,6 +247,15 @@ static int find_places(const struct serve_args *args, struct places *p, struct e
 	struct err ignored; /* an engine can do without that directory */
 	p->has_runtime = xdg_runtime_dir(p->runtime, &ignored) == 0;
 	return r < 0 ? r : find_state(args, p, err);
+}
+
+static int read_front_box(
+	const struct serve_args *args, const struct opt_set *set, struct places *p, struct err *err)
+{
+	int r = box_check(&args->box, err);
+	if (r == 0 && !(p->front_box = box_params(&args->box, set, err)))
+		r = -err_errno(err->code);
+	return r < 0 ? err_wrap(err, "fronts") : 0;
 }
 
 static void places_close(struct places *p)
@@ -486,7 +499,9 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.tier = MCP_TIER_ALL,
 		.has_tools = args->tools != NULL,
 		.has_commands = args->commands};
-	int r = fronts_open(&f.foreign, args->front.item, args->front.n, err);
+	const struct fronts_config fronts = {
+		.names = args->front.item, .n_names = args->front.n, .box = places->front_box};
+	int r = fronts_open(&f.foreign, &fronts, err);
 	if (r == 0 && args->front.n > 0 && places->n_inet == 0)
 		r = err_fail(err, ERR_USAGE, "--listen 127.0.0.1:8765", "--front without --listen");
 	if (r == 0)
@@ -525,7 +540,8 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 
 static int serve_main(int argc, char **argv)
 {
-	struct serve_args args = {.standby = 2,
+	struct serve_args args = {.box = BOX_ARGS_INIT,
+		.standby = 2,
 		.checkpoints = 4,
 		.connections = 512,
 		.grace_ms = 10000,
@@ -545,9 +561,12 @@ static int serve_main(int argc, char **argv)
 	if (r == 0 && (r = prices_load(args.prices, &places.prices, &err)) == 0)
 		r = find_places(&args, &places, &err);
 	if (r == 0)
+		r = read_front_box(&args, &set, &places, &err);
+	if (r == 0)
 		r = serve(&args, &places, &err);
 	places_close(&places);
 	json_decref(places.prices);
+	json_decref(places.front_box);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }
 

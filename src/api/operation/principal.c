@@ -81,6 +81,11 @@ bool principal_may_use_tools(const struct principal *p)
 	return !p || p->owner.may_use_tools;
 }
 
+bool principal_may_have_net(const struct principal *p)
+{
+	return !p || p->owner.net != OWNER_NET_NONE;
+}
+
 struct outstanding *principal_outstanding(struct principal *p)
 {
 	return &p->outstanding;

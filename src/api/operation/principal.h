@@ -63,6 +63,10 @@ bool principal_may_see_metrics(const struct principal *p);
 /* Return whether the principal may use tools. The operator, NULL, may. */
 bool principal_may_use_tools(const struct principal *p);
 
+/* Return whether the principal may give its sessions a network by any rules. The operator, NULL,
+ * may. */
+bool principal_may_have_net(const struct principal *p);
+
 /* Return the count of the principal's unread answers (api/operation/outstanding.h). */
 struct outstanding *principal_outstanding(struct principal *p);
 

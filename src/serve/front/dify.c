@@ -94,10 +94,10 @@ static void start_run(struct front_call *c)
 		fail_with(c, 400, BAD_REQUEST, "unsupported language");
 		return;
 	}
-	front_operate(c, "program.run",
+	front_run(c,
 		json_pack("{s:s, s:o}", "language", language, "code",
 			json_sprintf("%s%s%s", preload, preload[0] ? "\n" : "", code)),
-		on_ran);
+		json_is_true(json_object_get(c->body, "enable_network")), on_ran);
 }
 
 /* ---- dependencies: the Python packages that programs can import ---- */
@@ -128,9 +128,8 @@ static void start_list(struct front_call *c)
 	else if (strcmp(language, "python3") != 0)
 		fail_with(c, 400, BAD_REQUEST, "unsupported language");
 	else
-		front_operate(c, "program.run",
-			json_pack("{s:s, s:s}", "language", "python", "code", list_packages),
-			on_listed);
+		front_run(c, json_pack("{s:s, s:s}", "language", "python", "code", list_packages),
+			false, on_listed);
 }
 
 static void start_update(struct front_call *c)

@@ -10,11 +10,14 @@
  */
 #include "serve/front/front.h"
 
+#include "api/operation/principal.h"
+#include "api/row/param.h"
 #include "api/run/discard.h"
 #include "base/alloc.h"
 #include "base/word.h"
 #include "serve/front/inside.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +114,28 @@ void front_operate(struct front_call *c, const char *operation, json_t *params,
 	c->answered = answered;
 	operation_start(c->context, operation_find(operation), params, &listener, slot);
 	json_decref(params);
+}
+
+void front_run(struct front_call *c, json_t *params, bool has_net,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
+{
+	const json_t *box = c->state->box;
+	const char *language = param_text(params, "language", "");
+	struct err err;
+	if (!params) {
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a program");
+		front_fail(c, &err);
+		return;
+	}
+	json_t *limits = json_need(json_copy(json_object_get(box, "limits")));
+	(void)json_object_update(limits, json_object_get(params, "limits"));
+	json_put_new(params, "limits", limits);
+	json_put_shared(params, "template", json_object_get(box, "template"));
+	if (strcmp(language, "python") == 0)
+		json_put_shared(params, "preload", json_object_get(box, "preload"));
+	if (has_net && principal_may_have_net(c->context->principal))
+		json_put_shared(params, "net", json_object_get(box, "net"));
+	front_operate(c, "program.run", params, answered);
 }
 
 static void cancel(struct front_call *c)
@@ -234,26 +259,37 @@ static const struct front_wire *find_wire(const char *name, struct err *err)
 	return NULL;
 }
 
-int fronts_open(struct fronts **out, const char *const *names, size_t n_names, struct err *err)
+/* Return how many rows the fronts of @config have; or negative errno. */
+static int count_rows(const struct fronts_config *config, struct err *err)
 {
 	size_t n_rows = 0;
-	*out = NULL;
-	for (size_t i = 0; i < n_names; i++) {
-		const struct front_wire *wire = find_wire(names[i], err);
+	for (size_t i = 0; i < config->n_names; i++) {
+		const struct front_wire *wire = find_wire(config->names[i], err);
 		if (!wire)
 			return -EINVAL;
 		for (size_t j = 0; j < i; j++)
-			if (strcmp(names[i], names[j]) == 0)
+			if (strcmp(config->names[i], config->names[j]) == 0)
 				return err_fail(err, ERR_USAGE, "name it once",
-					"--front %s is given twice", names[i]);
-		n_rows += 2 * wire->n_rows;
+					"--front %s is given twice", config->names[i]);
+		n_rows += wire->n_rows;
 	}
+	return (int)n_rows;
+}
+
+int fronts_open(struct fronts **out, const struct fronts_config *config, struct err *err)
+{
+	*out = NULL;
+	int n_rows = count_rows(config, err);
+	if (n_rows < 0)
+		return n_rows;
+	size_t n_names = config->n_names, n_routes = 2 * (size_t)n_rows + 1;
 	struct fronts *f = xnew(struct fronts);
 	f->fronts = xcalloc(n_names + 1, sizeof *f->fronts);
-	f->places = xcalloc(n_rows + 1, sizeof *f->places);
-	f->routes = xcalloc(n_rows + 1, sizeof *f->routes);
+	f->places = xcalloc(n_routes, sizeof *f->places);
+	f->routes = xcalloc(n_routes, sizeof *f->routes);
 	for (size_t i = 0; i < n_names; i++) {
-		f->fronts[f->n_fronts].wire = find_wire(names[i], err);
+		f->fronts[f->n_fronts].wire = find_wire(config->names[i], err);
+		f->fronts[f->n_fronts].state.box = config->box;
 		add_routes(f, &f->fronts[f->n_fronts++]);
 	}
 	/* What nothing else serves is answered in the way of the first front. */

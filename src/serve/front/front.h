@@ -6,13 +6,20 @@
 
 struct fronts;
 
+struct fronts_config {
+	const char *const *names;
+	size_t n_names;
+	/* Parameters of session.create for the boxes of fronts: `template`, `preload`, `net` and
+	 * `limits` are used. Borrowed. */
+	const json_t *box;
+};
+
 /*
- * Open the fronts called @names, in that order. Each is served below "/NAME/", and at the paths of
- * its own wire, unless a front before it has the same path.
- * Owns: the caller closes it with fronts_close().
- * Errors: ERR_USAGE: no front has that name, or it is named twice.
+ * Open the fronts called `names` in @config, in that order. Each is served below "/NAME/", and at
+ * the paths of its own wire, unless a front before it has the same path. Owns: the caller closes it
+ * with fronts_close(). Errors: ERR_USAGE: no front has that name, or it is named twice.
  */
-int fronts_open(struct fronts **out, const char *const *names, size_t n_names, struct err *err);
+int fronts_open(struct fronts **out, const struct fronts_config *config, struct err *err);
 
 /* Return the routes for the HTTP server, and their number. They refer to @f. */
 const struct http_route *fronts_routes(const struct fronts *f, size_t *n);

@@ -31,6 +31,7 @@ extern const struct front_wire front_dify, front_piston, front_sandboxfusion;
 
 /* State of a wire that outlives its requests. */
 struct front_state {
+	const json_t *box; /* see struct fronts_config */
 	json_t *languages; /* of the host, with their versions; NULL: not asked for yet */
 };
 
@@ -55,6 +56,13 @@ void front_fail(struct front_call *c, const struct err *err);
 /* Start an operation. @answered is called once, and must end the call or start another operation.
  * Owns: takes @params. */
 void front_operate(struct front_call *c, const char *operation, json_t *params,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err));
+
+/* Start program.run with @params and what the operator has set for the boxes of fronts, where
+ * @params say nothing else. @has_net: the request wants a network; its box gets one if the operator
+ * has set rules and the caller may have it. Otherwise as front_operate(); @params NULL: there was
+ * no memory for them. */
+void front_run(struct front_call *c, json_t *params, bool has_net,
 	void (*answered)(struct front_call *c, const json_t *result, const struct err *err));
 
 /* Answer as a wire whose errors have no other form: status 404 and the wire's error. */
@@ -85,8 +93,8 @@ struct front_end {
 
 /* Read how the step of @record has ended. */
 struct front_end front_read_end(const json_t *record);
-/* Return what the program has printed: stdout, and in SQL the rows of all queries, as sqlite3 prints
- * them: one per line, with "|" between the columns. Owns: the caller decrefs. */
+/* Return what the program has printed: stdout, and in SQL the rows of all queries, as sqlite3
+ * prints them: one per line, with "|" between the columns. Owns: the caller decrefs. */
 json_t *front_stdout(const json_t *record);
 /* Return a file of program.run in base64. Owns: the caller decrefs. Returns: NULL if memory is
  * exhausted. */

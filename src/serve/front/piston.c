@@ -328,7 +328,7 @@ static void run(struct front_call *c, const json_t *language)
 	}
 	c->kept = json_pack("{s:s, s:O}", "language", name_of(language), "version",
 		json_object_get(language, "version"));
-	front_operate(c, "program.run", params, on_ran);
+	front_run(c, params, true, on_ran);
 }
 
 /* Refuse the version @version of a language, and say which one there is. */

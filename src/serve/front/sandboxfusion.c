@@ -154,7 +154,7 @@ static void start_run_code(struct front_call *c)
 	else if (!are_texts(json_object_get(c->body, "fetch_files")))
 		refuse(c, "fetch_files", "list_type", "Input should be a valid list");
 	else
-		front_operate(c, "program.run", params_of(c), on_ran);
+		front_run(c, params_of(c), true, on_ran);
 }
 
 static const struct front_row rows[] = {
