@@ -185,7 +185,7 @@ static const struct param run_rows[] = {
 		.help = "other files of the program; those with the ending of the program's file "
 			"are compiled with it"},
 	{"args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = "arguments of the program"},
-	{"stdin", PARAM_TEXT, .max = CODE_BYTES, .help = "standard input (default: empty)"},
+	{"stdin", PARAM_DATA, .max = CODE_BYTES, .help = "standard input (default: empty)"},
 	{"collect", PARAM_TEXTS, .max = COLLECT_MAX,
 		.help = "files of the workspace to give back, by path"},
 	{"compile_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,

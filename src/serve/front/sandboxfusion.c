@@ -8,6 +8,7 @@
 
 #include "api/row/param.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { TIMEOUT_MS = 10000 };
@@ -99,9 +100,9 @@ static json_t *phase(const json_t *record)
 	json_t *code = is_late ? json_null()
 			       : json_integer(end.how == FRONT_EXITED ? end.code : -end.signal);
 	return json_pack("{s:s, s:f, s:o, s:o, s:O}", "status",
-		is_late ? "TimeLimitExceeded" : "Finished", "execution_time", end.wall_ms / 1000,
-		"return_code", code, "stdout", front_stdout(record), "stderr",
-		json_object_get(record, "stderr"));
+		is_late ? "TimeLimitExceeded" : "Finished", "execution_time",
+		round(end.wall_ms * 1000) / 1e6, "return_code", code, "stdout",
+		front_stdout(record), "stderr", json_object_get(record, "stderr"));
 }
 
 static json_t *files_back(const json_t *files)

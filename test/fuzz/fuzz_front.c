@@ -1,0 +1,135 @@
+/* Requests of the fronts as a hostile client writes them, and values as a program in a box makes
+ * them. The input: a byte that chooses the route, one that chooses how the operation ends, the
+ * body, NUL, and the value in the record. SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+#include "api/operation/operation.h"
+#include "base/attr.h"
+#include "serve/front/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct front_wire *const wires[] = {&front_dify, &front_piston, &front_sandboxfusion};
+
+static const char *const records[] = {
+	"{'status': 'ok', 'exit_code': 0, 'signal': null, 'stdout': 'a\\n', 'stderr': ''}",
+	"{'status': 'error', 'exit_code': 3, 'signal': null, 'stdout': '', 'stderr': 'b'}",
+	"{'status': 'timeout', 'exit_code': null, 'signal': null, 'stdout': '', 'stderr': ''}",
+	"{'status': 'oom', 'exit_code': null, 'signal': 9, 'stdout': '', 'stderr': ''}",
+	"{'status': 'killed', 'exit_code': null, 'signal': 11, 'stdout': '', 'stderr': ''}",
+};
+
+static json_t *value;	/* of the record; NULL: it has none */
+static uint8_t choice;	/* how the operation ends */
+static unsigned n_ends; /* answers to the request at hand */
+
+/* ---- what front.c and the HTTP server do for a wire ---- */
+
+void front_answer(struct front_call *c, unsigned status, json_t *body)
+{
+	MUST(status >= 200 && status < 600);
+	MUST(body != NULL);
+	(void)c;
+	n_ends++;
+	json_decref(body);
+}
+
+void front_fail(struct front_call *c, const struct err *err)
+{
+	c->wire->fail(c, (unsigned)err_http(err->code), err);
+}
+
+void front_nothing(struct front_call *c)
+{
+	struct err err;
+	(void)err_set(&err, ERR_NOT_FOUND, "not found");
+	c->wire->fail(c, 404, &err);
+}
+
+static json_t *read_json(const char *text)
+{
+	char *copy = strdup(text);
+	for (char *at = copy; *at; at++)
+		*at = (char)(*at == '\'' ? '"' : *at);
+	json_t *json = json_loads(copy, 0, NULL);
+	free(copy);
+	return json_need(json);
+}
+
+static json_t *make_record(void)
+{
+	json_t *record = read_json(records[choice % ARRAY_LEN(records)]);
+	json_put_text(record, "runtime", choice & 0x40 ? "sql" : "python");
+	json_put_new(record, "usage", json_pack("{s:f, s:f}", "wall_ms", 1.5, "cpu_ms", 1.0));
+	if (value)
+		json_put_shared(record, "value", value);
+	return record;
+}
+
+void front_operate(struct front_call *c, const char *operation, json_t *params,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
+{
+	const struct operation *op = operation_find(operation);
+	struct err err;
+	MUST(op && json_is_object(params));
+	if (param_check(op->params, op->n_params, params, &err) == 0)
+		(void)err_set(&err, choice & 0x10 ? ERR_QUOTA : ERR_BOX, "no box");
+	json_t *result = NULL;
+	if (!(choice & 0x80))
+		result = json_pack("{s:o, s:[{s:s, s:s, s:s}], s:[{s:s, s:[], s:s, s:b, s:s}]}",
+			"run", make_record(), "files", "path", "a", "content", "b", "encoding",
+			"utf-8", "languages", "name", "python", "aliases", "source", "main.py",
+			"available", 1, "version", "3.11.2");
+	if (result && choice & 0x20)
+		json_put_new(result, "compile", make_record());
+	json_decref(params);
+	answered(c, result, &err);
+	json_decref(result);
+}
+
+void front_run(struct front_call *c, json_t *params, bool has_net,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
+{
+	(void)has_net;
+	front_operate(c, "program.run", params, answered);
+}
+
+const char *http_query(const struct http_exchange *x, const char *name)
+{
+	(void)x;
+	return strcmp(name, "language") == 0 ? "python3" : NULL;
+}
+
+/* ---- one request ---- */
+
+static void request(const struct front_wire *wire, const struct front_row *row, json_t *body)
+{
+	struct front_state state = {0};
+	struct front_call c = {.wire = wire, .state = &state, .body = body};
+	n_ends = 0;
+	row->start(&c);
+	MUST(n_ends == 1);
+	json_decref(c.kept);
+	json_decref(state.languages);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	const uint8_t *part;
+	if (bytes < 2)
+		return 0;
+	const struct front_wire *wire = wires[data[0] % ARRAY_LEN(wires)];
+	const struct front_row *row = &wire->rows[data[0] / ARRAY_LEN(wires) % wire->n_rows];
+	choice = data[1];
+	data += 2;
+	bytes -= 2;
+	size_t n = fuzz_part(&data, &bytes, &part);
+	json_t *body = json_loadb((const char *)part, n, JSON_ALLOW_NUL, NULL);
+	value = json_loadb((const char *)data, bytes, 0, NULL);
+	if (json_is_object(body))
+		request(wire, row, body);
+	json_decref(body);
+	json_decref(value);
+	return 0;
+}
