@@ -66,7 +66,7 @@ ROOMS = {
     "agent": "wire answer query loop",
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
-    "serve": ". http web mcp",
+    "serve": ". http front web mcp",
     "cli": "screen host . help session process template ssh agent repl",
 }
 

@@ -8,6 +8,7 @@
 #include "cli/box.h"
 #include "cli/host/client.h"
 #include "cli/cmd.h"
+#include "cli/serve_places.h"
 #include "cli/host/prices.h"
 #include "cli/host/xdg.h"
 #include "serve/front/front.h"
@@ -31,18 +32,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-struct serve_args {
-	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices;
-	const char *tools, *skills;
-	struct opt_list listen, front, allow_host, allow_origin;
-	bool no_socket, no_journal, quiet, commands, help;
-	uint64_t session_ttl_ms, session_idle_ms, retain_ms, max_sessions, max_memory_bytes;
-	uint64_t standby, checkpoints, programs, connections, grace_ms, request_timeout_ms,
-		idle_timeout_ms;
-	int color, log;
-	struct box_args box; /* of fronts */
-};
 
 /* clang-format off */
 static const struct opt serve_opts[] = {
@@ -113,158 +102,6 @@ static const struct opt serve_opts[] = {
 };
 /* clang-format on */
 
-/* The addresses at which the engine listens, and the directory of its journal. */
-struct places {
-	char socket[PATH_MAX], state[PATH_MAX], runtime[PATH_MAX], socket_dir[PATH_MAX];
-	bool has_socket, has_state, has_runtime; /* runtime: for the unix sockets of ports */
-	int unix_fd; /* unix socket that a service manager has passed to us; -1: none */
-	/* TCP sockets that listen; -1: handed over to the HTTP server. */
-	int inet_fd[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
-	struct address_text inet[NOTIFY_SOCKETS_MAX + OPT_LIST_MAX];
-	/* n_inet: number of TCP sockets. n_given: how many of them a service manager has passed
-	 * to us; these come first. */
-	size_t n_inet, n_given;
-	json_t *prices;
-	json_t *front_box; /* the boxes of fronts, as parameters of session.create */
-};
-
-static int exclude(const char *a, const char *b, struct err *err)
-{
-	return err_fail(err, ERR_USAGE, "leave one out", "--%s and --%s exclude each other", a, b);
-}
-
-static int find_socket(const struct serve_args *args, struct places *p, struct err *err)
-{
-	p->has_socket = !args->no_socket && p->unix_fd < 0;
-	if (args->no_socket && args->socket)
-		return exclude("socket", "no-socket", err);
-	if (args->no_socket && p->n_inet == 0)
-		return err_fail(err, ERR_USAGE, "--listen 127.0.0.1:8765",
-			"--no-socket without --listen: nobody could call");
-	if (!p->has_socket)
-		return 0;
-	if (!args->socket)
-		return client_usual_path(p->socket, sizeof p->socket, err);
-	snprintf(p->socket, sizeof p->socket, "%s", args->socket);
-	return 0;
-}
-
-/* Note the directory of the unix socket, ours or the service manager's. */
-static void note_socket_dir(struct places *p)
-{
-	struct sockaddr_un at = {0};
-	socklen_t bytes = sizeof at - 1;
-	const char *path = p->socket;
-	char copy[PATH_MAX];
-	if (p->unix_fd >= 0)
-		path = getsockname(p->unix_fd, (struct sockaddr *)&at, &bytes) == 0 ? at.sun_path
-										    : "";
-	snprintf(copy, sizeof copy, "%s", path);
-	if (copy[0])
-		snprintf(p->socket_dir, sizeof p->socket_dir, "%s", dirname(copy));
-}
-
-/* Without tokens, refuse an address that other hosts can reach: anyone there could run code
- * here. */
-static int check_address(const struct serve_args *args, const struct address *a, struct err *err)
-{
-	if (args->token_file || address_is_loopback(a))
-		return 0;
-	const struct address_text text = address_format(a);
-	return err_fail(err, ERR_USAGE,
-		"--token-file FILE says who may call; 127.0.0.1 is this host only",
-		"%s is not a loopback address, and --token-file is not given", text.text);
-}
-
-/* Add the listening socket @fd, and check its address. Owns: @fd is taken, also after an error. */
-static int add_address(const struct serve_args *args, struct places *p, int fd, struct err *err)
-{
-	struct address a;
-	size_t i = p->n_inet++;
-	p->inet_fd[i] = fd;
-	int r = address_of(fd, &a);
-	if (r < 0)
-		return err_sys(err, ERR_IO, -r, "address of a socket");
-	p->inet[i] = address_format(&a);
-	return check_address(args, &a, err);
-}
-
-static int take_given(const struct serve_args *args, struct places *p, struct notify_sockets *given,
-	struct err *err)
-{
-	int r = 0;
-	p->unix_fd = given->unix_fd;
-	p->n_given = given->n_inet;
-	for (size_t i = 0; i < given->n_inet; i++) {
-		struct err inner;
-		int added = add_address(args, p, given->inet_fd[i], r == 0 ? err : &inner);
-		r = r == 0 ? added : r;
-	}
-	return r;
-}
-
-/* Open the listening sockets before anything is started, so that an error is reported at once. */
-static int listen_to_addresses(const struct serve_args *args, struct places *p, struct err *err)
-{
-	struct address a;
-	int r = 0;
-	for (size_t i = 0; r >= 0 && i < args->listen.n; i++) {
-		r = address_parse(args->listen.item[i], &a, err);
-		if (r == 0)
-			r = check_address(args, &a, err);
-		if (r == 0)
-			r = address_listen(&a, err);
-		if (r >= 0)
-			r = add_address(args, p, r, err);
-	}
-	return MIN(r, 0);
-}
-
-static int find_state(const struct serve_args *args, struct places *p, struct err *err)
-{
-	p->has_state = !args->no_journal;
-	if (args->no_journal && args->state)
-		return exclude("state", "no-journal", err);
-	if (!p->has_state)
-		return 0;
-	if (!args->state)
-		return xdg_state_dir(p->state, err);
-	snprintf(p->state, sizeof p->state, "%s", args->state);
-	return xdg_make_dir(p->state, err);
-}
-
-static int find_places(const struct serve_args *args, struct places *p, struct err *err)
-{
-	struct notify_sockets given = {.unix_fd = -1};
-	int r = notify_take_sockets(&given, err);
-	if (r == 0)
-		r = take_given(args, p, &given, err);
-	if (r == 0)
-		r = listen_to_addresses(args, p, err);
-	if (r == 0)
-		r = find_socket(args, p, err);
-	note_socket_dir(p);
-	struct err ignored; /* an engine can do without that directory */
-	p->has_runtime = xdg_runtime_dir(p->runtime, &ignored) == 0;
-	return r < 0 ? r : find_state(args, p, err);
-}
-
-static int read_front_box(
-	const struct serve_args *args, const struct opt_set *set, struct places *p, struct err *err)
-{
-	int r = box_check(&args->box, err);
-	if (r == 0 && !(p->front_box = box_params(&args->box, set, err)))
-		r = -err_errno(err->code);
-	return r < 0 ? err_wrap(err, "fronts") : 0;
-}
-
-static void places_close(struct places *p)
-{
-	fd_close(&p->unix_fd);
-	for (size_t i = 0; i < p->n_inet; i++)
-		fd_close(&p->inet_fd[i]);
-}
-
 /* ---- the fronts: unix socket, HTTP, MCP ---- */
 
 enum { INTERRUPTED_MS = 3000, N_OWN_ROUTES = 5, N_FIXED_ROUTES = N_OWN_ROUTES + MCP_HTTP_ROUTES };
@@ -284,7 +121,7 @@ struct fronts {
 	struct http_log log;
 	struct health health;
 	struct mcp_front mcp;
-	struct fronts *foreign; /* those of --front */
+	struct front_set *foreign; /* those of --front */
 	struct http_route *routes;
 	size_t n_routes;
 	struct port_way *ports;
@@ -466,12 +303,23 @@ static void add_routes(struct fronts *f)
 		{"GET", TERMINAL_PATH, .is_for_browsers = true, .start = terminal_start},
 	};
 	size_t n;
-	const struct http_route *foreign = fronts_routes(f->foreign, &n);
+	const struct http_route *foreign = front_set_routes(f->foreign, &n);
 	f->routes = xcalloc(N_FIXED_ROUTES + n, sizeof *f->routes);
 	f->n_routes = N_FIXED_ROUTES + n;
 	memcpy(f->routes, routes, sizeof routes);
 	mcp_http_routes(f->mcp.http, f->routes + N_OWN_ROUTES);
 	memcpy(f->routes + N_FIXED_ROUTES, foreign, n * sizeof *foreign);
+}
+
+static int open_foreign(struct fronts *f, const struct places *places, struct err *err)
+{
+	const struct opt_list *front = &f->args->front;
+	const struct front_set_config config = {
+		.names = front->item, .n_names = front->n, .box = places->front_box};
+	if (front->n > 0 && places->n_inet == 0)
+		return err_fail(
+			err, ERR_USAGE, "--listen 127.0.0.1:8765", "--front without --listen");
+	return front_set_open(&f->foreign, &config, err);
 }
 
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
@@ -499,15 +347,11 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.tier = MCP_TIER_ALL,
 		.has_tools = args->tools != NULL,
 		.has_commands = args->commands};
-	const struct fronts_config fronts = {
-		.names = args->front.item, .n_names = args->front.n, .box = places->front_box};
-	int r = fronts_open(&f.foreign, &fronts, err);
-	if (r == 0 && args->front.n > 0 && places->n_inet == 0)
-		r = err_fail(err, ERR_USAGE, "--listen 127.0.0.1:8765", "--front without --listen");
+	int r = open_foreign(&f, places, err);
 	if (r == 0)
 		r = service_open(&f.service, &config, err);
 	if (r < 0) {
-		fronts_close(f.foreign);
+		front_set_close(f.foreign);
 		return r;
 	}
 	r = open_tokens(&f, err);
@@ -531,7 +375,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		port_way_close(f.ports);
 	service_close(f.service);
 	mcp_front_done(&f.mcp);
-	fronts_close(f.foreign);
+	front_set_close(f.foreign);
 	free(f.routes);
 	token_list_close(f.tokens);
 	principal_free(f.anyone);
@@ -559,14 +403,12 @@ static int serve_main(int argc, char **argv)
 	if (r == 0)
 		r = models_check(args.model, args.key_file, &err);
 	if (r == 0 && (r = prices_load(args.prices, &places.prices, &err)) == 0)
-		r = find_places(&args, &places, &err);
+		r = places_find(&args, &places, &err);
 	if (r == 0)
-		r = read_front_box(&args, &set, &places, &err);
+		r = places_read_box(&args, &set, &places, &err);
 	if (r == 0)
 		r = serve(&args, &places, &err);
 	places_close(&places);
-	json_decref(places.prices);
-	json_decref(places.front_box);
 	return r < 0 ? cli_fail(&err, false) : 0;
 }
 

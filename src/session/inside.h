@@ -198,8 +198,7 @@ struct session {
 	struct engine *engine;
 	const struct order_checked *order;
 	const char *const *preload;
-	bool is_once, is_template;
-	bool is_spent; /* a script has run, so that only its files are left */
+	bool is_once, is_template, is_spent; /* is_spent: after a script, only its files are left */
 	/* Number of failures to branch the next box from @stem since the last success. */
 	unsigned n_refused;
 	bool is_lost; /* the state is not that of @head, see session_is_lost() */

@@ -29,6 +29,7 @@
 #include "session/box/lost_files.h"
 #include "session/complete_record.h"
 #include "session/module_near.h"
+#include "session/step_frame.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -46,7 +47,6 @@ enum {
 	 * of memory. */
 	MEMORY_WATCH_MS = 20,
 	CPU_WATCH_MIN_MS = 10,
-	STDIN_CHUNK_BYTES = 64 << 10,
 	/* Interval between two measurements of the box's usage while the session has earlier
 	 * checkpoints, because old checkpoints must be dropped before memory runs out. */
 	GUARD_WATCH_MS = 50,
@@ -383,63 +383,11 @@ static void on_meter(uv_timer_t *timer)
 
 /* ---- requesting a step, and sending it ---- */
 
-static json_t *step_json(struct session *s, uint64_t id, struct err *err)
-{
-	const struct step_order *order = s->step;
-	char text[24];
-	cleanup_json json_t *argv = json_need(json_array());
-	snprintf(text, sizeof text, "%llu", (unsigned long long)id);
-	if (order->is_script) {
-		json_add_text(argv, order->filename ? order->filename : "");
-		(void)json_array_extend(argv, json_unconst(order->args));
-	}
-	for (size_t i = 0; order->argv && order->argv[i]; i++)
-		if (json_array_append_new(argv, json_string(order->argv[i])) < 0) {
-			err_fail(err, ERR_USAGE,
-				"pass such names in a file: -v names.txt:names.txt",
-				"argument %zu is not UTF-8", i);
-			return NULL;
-		}
-	json_t *step = json_pack("{s:s, s:o, s:s, s:o, s:s, s:s*, s:I}", "id", text, "code",
-		fence_taken_off(order, &s->fence), "filename",
-		order->filename ? order->filename : "<step>", "argv", take_ptr(argv), "mode",
-		s->is_once || order->is_script ? "once" : "session", "preload", order->preload,
-		"value_bytes", (json_int_t)s->limits.value[LIMIT_output_bytes]);
-	if (!step)
-		err_set(err, ERR_USAGE, "the code or an argument is not UTF-8");
-	return step;
-}
-
-/* Add the step's stdin to the STEP frame @step. Usually, the frame says that a descriptor comes
- * with it. If the runtime does not support that, the frame has the whole input as text. */
-static int add_stdin(
-	struct session *s, const struct runtime *runtime, json_t *step, struct err *err)
-{
-	cleanup_buf struct buf text = BUF_INIT(FRAME_MAX_BYTES);
-	if (s->step->stdin_fd < 0)
-		return 0;
-	if (!runtime->is_stdin_text)
-		return json_object_set_new(step, "stdin", json_true());
-	for (ssize_t n = 1; n > 0; buf_grown(&text, (size_t)MAX(n, 0))) {
-		char *at = buf_reserve(&text, STDIN_CHUNK_BYTES);
-		n = at ? read(s->step->stdin_fd, at, STDIN_CHUNK_BYTES) : -1;
-		if (n < 0)
-			return err_set(err, ERR_LIMIT,
-				"the step's input cannot be passed on: over %d MiB",
-				FRAME_MAX_BYTES >> 20);
-	}
-	fd_close(&s->step->stdin_fd);
-	json_t *value = json_stringn(buf_str(&text), text.bytes);
-	if (!value)
-		return err_set(err, ERR_USAGE, "the step's input is not UTF-8");
-	return json_object_set_new(step, "stdin_text", value);
-}
-
 static int send_step(struct session *s, struct session_driver *p, struct err *err)
 {
 	uint64_t id = ++s->last_id;
 	bool is_begun = session_driver_is_waiting(p);
-	json_t *step = step_json(s, id, err);
+	json_t *step = step_frame_make(s, id, err);
 	if (!step)
 		return -EINVAL;
 	if (is_begun)
@@ -457,7 +405,7 @@ static int send_step(struct session *s, struct session_driver *p, struct err *er
 	STEP_FLAGS(TELL)
 #undef TELL
 	s->sent_ns = lost_files_now_ns();
-	int r = add_stdin(s, p->runtime, step, err);
+	int r = step_frame_add_stdin(s, p->runtime, step, err);
 	if (r == 0)
 		r = driver_send_fd(p->driver, FRAME_STEP, step, s->step->stdin_fd, err);
 	fd_close(&s->step->stdin_fd);

@@ -34,20 +34,20 @@ struct front {
 };
 
 /* What a route of the HTTP server refers to. */
-struct place {
+struct front_place {
 	struct front *front;
 	const struct front_row *row;
 	char path[PATH_BYTES];
 };
 
-struct fronts {
+struct front_set {
 	struct front *fronts;
-	struct place *places;
+	struct front_place *places;
 	struct http_route *routes;
 	size_t n_fronts, n_routes;
 };
 
-const char *fronts_names(void)
+const char *front_set_names(void)
 {
 	static char names[256];
 	size_t at = 0;
@@ -182,7 +182,7 @@ static int take_body(struct front_call *c, unsigned *status, struct err *err)
 
 static void start(void *arg, struct http_exchange *x)
 {
-	struct place *place = arg;
+	struct front_place *place = arg;
 	struct front_call *c = xnew(struct front_call);
 	unsigned status;
 	struct err err;
@@ -202,7 +202,7 @@ static void start(void *arg, struct http_exchange *x)
 
 /* ---- the routes ---- */
 
-static bool is_taken(const struct fronts *f, const struct http_route *route)
+static bool is_taken(const struct front_set *f, const struct http_route *route)
 {
 	for (size_t i = 0; i < f->n_routes; i++) {
 		const char *method = f->routes[i].method;
@@ -215,11 +215,11 @@ static bool is_taken(const struct fronts *f, const struct http_route *route)
 }
 
 static void add_route(
-	struct fronts *f, struct front *front, const struct front_row *row, const char *below)
+	struct front_set *f, struct front *front, const struct front_row *row, const char *below)
 {
-	struct place *place = &f->places[f->n_routes];
+	struct front_place *place = &f->places[f->n_routes];
 	bool is_rest = !below && strcmp(row->path, "/") == 0;
-	*place = (struct place){.front = front, .row = row};
+	*place = (struct front_place){.front = front, .row = row};
 	snprintf(place->path, sizeof place->path, "%s%s%s", below ? "/" : "", below ? below : "",
 		is_rest ? "*" : row->path);
 	const struct http_route route = {.method = row->method,
@@ -236,7 +236,7 @@ static void add_route(
 
 /* Add the routes of a front: each below the front's name and as the wire has it. Rows for whole
  * directories come last, as they would hide others. */
-static void add_routes(struct fronts *f, struct front *front)
+static void add_routes(struct front_set *f, struct front *front)
 {
 	const struct front_wire *wire = front->wire;
 	for (size_t i = 0; i < wire->n_rows; i++)
@@ -254,13 +254,13 @@ static const struct front_wire *find_wire(const char *name, struct err *err)
 			return wires[i];
 	for (size_t i = 0; i < ARRAY_LEN(wires); i++)
 		word_near_try(&near, wires[i]->name);
-	(void)err_unknown(
-		err, ERR_USAGE, &near, fronts_names(), "--front: no front is called %.40s", name);
+	(void)err_unknown(err, ERR_USAGE, &near, front_set_names(),
+		"--front: no front is called %.40s", name);
 	return NULL;
 }
 
 /* Return how many rows the fronts of @config have; or negative errno. */
-static int count_rows(const struct fronts_config *config, struct err *err)
+static int count_rows(const struct front_set_config *config, struct err *err)
 {
 	size_t n_rows = 0;
 	for (size_t i = 0; i < config->n_names; i++) {
@@ -276,14 +276,14 @@ static int count_rows(const struct fronts_config *config, struct err *err)
 	return (int)n_rows;
 }
 
-int fronts_open(struct fronts **out, const struct fronts_config *config, struct err *err)
+int front_set_open(struct front_set **out, const struct front_set_config *config, struct err *err)
 {
 	*out = NULL;
 	int n_rows = count_rows(config, err);
 	if (n_rows < 0)
 		return n_rows;
 	size_t n_names = config->n_names, n_routes = 2 * (size_t)n_rows + 1;
-	struct fronts *f = xnew(struct fronts);
+	struct front_set *f = xnew(struct front_set);
 	f->fronts = xcalloc(n_names + 1, sizeof *f->fronts);
 	f->places = xcalloc(n_routes, sizeof *f->places);
 	f->routes = xcalloc(n_routes, sizeof *f->routes);
@@ -299,13 +299,13 @@ int fronts_open(struct fronts **out, const struct fronts_config *config, struct 
 	return 0;
 }
 
-const struct http_route *fronts_routes(const struct fronts *f, size_t *n)
+const struct http_route *front_set_routes(const struct front_set *f, size_t *n)
 {
 	*n = f->n_routes;
 	return f->routes;
 }
 
-void fronts_close(struct fronts *f)
+void front_set_close(struct front_set *f)
 {
 	if (!f)
 		return;

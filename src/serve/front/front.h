@@ -4,9 +4,9 @@
 
 #include "serve/http/http.h"
 
-struct fronts;
+struct front_set;
 
-struct fronts_config {
+struct front_set_config {
 	const char *const *names;
 	size_t n_names;
 	/* Parameters of session.create for the boxes of fronts: `template`, `preload`, `net` and
@@ -17,16 +17,16 @@ struct fronts_config {
 /*
  * Open the fronts called `names` in @config, in that order. Each is served below "/NAME/", and at
  * the paths of its own wire, unless a front before it has the same path. Owns: the caller closes it
- * with fronts_close(). Errors: ERR_USAGE: no front has that name, or it is named twice.
+ * with front_set_close(). Errors: ERR_USAGE: no front has that name, or it is named twice.
  */
-int fronts_open(struct fronts **out, const struct fronts_config *config, struct err *err);
+int front_set_open(struct front_set **out, const struct front_set_config *config, struct err *err);
 
 /* Return the routes for the HTTP server, and their number. They refer to @f. */
-const struct http_route *fronts_routes(const struct fronts *f, size_t *n);
+const struct http_route *front_set_routes(const struct front_set *f, size_t *n);
 
 /* To be called after the engine was closed, because calls may use it until then. NULL: do
  * nothing. */
-void fronts_close(struct fronts *f);
+void front_set_close(struct front_set *f);
 
 /* The names of all fronts, for messages: "dify, piston, …". */
-const char *fronts_names(void);
+const char *front_set_names(void);

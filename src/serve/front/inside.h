@@ -31,7 +31,7 @@ extern const struct front_wire front_dify, front_piston, front_sandboxfusion;
 
 /* State of a wire that outlives its requests. */
 struct front_state {
-	const json_t *box; /* see struct fronts_config */
+	const json_t *box; /* see struct front_set_config */
 	json_t *languages; /* of the host, with their versions; NULL: not asked for yet */
 };
 
