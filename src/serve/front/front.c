@@ -23,6 +23,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define NOT_JSON "requests must be of type application/json"
+
 enum { BODY_BYTES = 64 << 20, PATH_BYTES = 128 };
 
 static const struct front_wire *const wires[] = {&front_dify, &front_piston, &front_sandboxfusion};
@@ -37,7 +39,8 @@ struct front {
 struct front_place {
 	struct front *front;
 	const struct front_row *row;
-	char path[PATH_BYTES];
+	char below[PATH_BYTES]; /* what stands before the path of `row`: "/NAME" or "" */
+	char path[2 * PATH_BYTES];
 };
 
 struct front_set {
@@ -156,28 +159,57 @@ static void on_stop(void *arg)
 	cancel(arg);
 }
 
-/* Read the body of a request that has one. A page of another site cannot send this content type
- * without asking first. */
+/*
+ * Read the body of a request that has one. A page of another site cannot send this content type
+ * without asking first. Wires whose clients send JSON under other types take it under any: what
+ * keeps pages away then is only their Origin.
+ */
 static int take_body(struct front_call *c, unsigned *status, struct err *err)
 {
-	const char *type = http_header(c->x, "Content-Type");
 	static const char json[] = "application/json";
+	const char *type = http_header(c->x, "Content-Type");
+	bool is_json = type && strncasecmp(type, json, sizeof json - 1) == 0;
 	*status = 400;
 	if (http_body_bytes(c->x) == 0 && strcmp(http_method(c->x), "POST") != 0)
 		return 0;
-	if (!type || strncasecmp(type, json, sizeof json - 1) != 0) {
+	if (!is_json && !c->wire->is_any_type) {
 		*status = 415;
-		return err_set(err, ERR_USAGE, "requests must be of type application/json");
+		return err_set(err, ERR_USAGE, NOT_JSON);
 	}
 	json_t *body = NULL;
 	int r = http_take_json(c->x, &body, err);
-	if (r < 0 || !json_is_object(body)) {
-		discard(c->context->loop, body, http_body_bytes(c->x));
-		return r < 0 ? r : err_set(err, ERR_USAGE, "the body must be a JSON object");
+	if (r == 0 && json_is_object(body)) {
+		json_decref(c->body);
+		c->body = body;
+		return 0;
 	}
-	json_decref(c->body);
-	c->body = body;
-	return 0;
+	discard(c->context->loop, body, http_body_bytes(c->x));
+	if (r == 0)
+		return err_set(err, ERR_USAGE, "the body must be a JSON object");
+	if (is_json)
+		return r;
+	*status = 415;
+	return err_set(err, ERR_USAGE, NOT_JSON);
+}
+
+/* Return the row for a request that got @row, the rest of a directory, but has a slash too many:
+ * some clients end all paths in one. Returns: @row if there is no other. */
+static const struct front_row *find_row(
+	const struct front_call *c, const char *below, const struct front_row *row)
+{
+	const char *target = http_target(c->x), *method = http_method(c->x);
+	size_t n = strcspn(target, "?"), skip = strlen(below);
+	if (n < skip + 2 || target[n - 1] != '/' || strncmp(target, below, skip) != 0)
+		return row;
+	target += skip;
+	n -= skip + 1;
+	for (size_t i = 0; i < c->wire->n_rows; i++) {
+		const struct front_row *other = &c->wire->rows[i];
+		if (strlen(other->path) == n && strncmp(other->path, target, n) == 0 &&
+			other->method && strcmp(other->method, method) == 0)
+			return other;
+	}
+	return row;
 }
 
 static void start(void *arg, struct http_exchange *x)
@@ -191,13 +223,15 @@ static void start(void *arg, struct http_exchange *x)
 		.context = http_context(x),
 		.x = x,
 		.body = json_need(json_object())};
+	const struct front_row *row =
+		place->row->method ? place->row : find_row(c, place->below, place->row);
 	http_note(x, c->wire->name);
 	http_on_gone(x, on_gone, c);
 	http_on_stop(x, on_stop, c);
-	if (take_body(c, &status, &err) < 0)
+	if (row->method && take_body(c, &status, &err) < 0)
 		c->wire->fail(c, status, &err);
 	else
-		place->row->start(c);
+		row->start(c);
 }
 
 /* ---- the routes ---- */
@@ -220,8 +254,9 @@ static void add_route(
 	struct front_place *place = &f->places[f->n_routes];
 	bool is_rest = !below && strcmp(row->path, "/") == 0;
 	*place = (struct front_place){.front = front, .row = row};
-	snprintf(place->path, sizeof place->path, "%s%s%s", below ? "/" : "", below ? below : "",
-		is_rest ? "*" : row->path);
+	if (below)
+		snprintf(place->below, sizeof place->below, "/%s", below);
+	snprintf(place->path, sizeof place->path, "%s%s", place->below, is_rest ? "*" : row->path);
 	const struct http_route route = {.method = row->method,
 		.path = place->path,
 		.body_max_bytes = BODY_BYTES,

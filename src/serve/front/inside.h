@@ -22,6 +22,7 @@ struct front_wire {
 	const char *name;
 	const struct front_row *rows;
 	size_t n_rows;
+	bool is_any_type; /* bodies are JSON whatever their content type is */
 	/* Answer that the request has failed, by front_answer(). @status is that which fits
 	 * @err. */
 	void (*fail)(struct front_call *c, unsigned status, const struct err *err);

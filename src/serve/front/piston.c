@@ -79,14 +79,35 @@ static void give_runtimes(struct front_call *c)
 	front_answer(c, 200, out);
 }
 
+static void give_packages(struct front_call *c)
+{
+	json_t *out = json_need(json_array());
+	const json_t *language;
+	size_t i;
+	json_array_foreach(c->state->languages, i, language) if (is_served(language)) json_add_new(
+		out,
+		json_pack("{s:s, s:O, s:b}", "language", name_of(language), "language_version",
+			json_object_get(language, "version"), "installed", 1));
+	front_answer(c, 200, out);
+}
+
+static void refuse_package(struct front_call *c);
 static void execute(struct front_call *c);
+
+/* What a request wants, once the languages are known. */
+static const struct {
+	const char *what;
+	void (*go_on)(struct front_call *c);
+} wishes[] = {{"runtimes", give_runtimes}, {"packages", give_packages}, {"package", refuse_package},
+	{"execute", execute}};
 
 static void go_on(struct front_call *c)
 {
-	if (strcmp(c->kept ? json_string_value(c->kept) : "", "runtimes") == 0)
-		give_runtimes(c);
-	else
-		execute(c);
+	for (size_t i = 0; i < ARRAY_LEN(wishes); i++)
+		if (strcmp(wishes[i].what, json_string_value(c->kept)) == 0) {
+			wishes[i].go_on(c);
+			return;
+		}
 }
 
 static void on_languages(struct front_call *c, const json_t *result, const struct err *err)
@@ -100,9 +121,10 @@ static void on_languages(struct front_call *c, const json_t *result, const struc
 	go_on(c);
 }
 
-/* Continue when the languages are known. */
-static void with_languages(struct front_call *c)
+/* Do what @what names, when the languages are known. */
+static void with_languages(struct front_call *c, const char *what)
 {
+	c->kept = json_need(json_string(what));
 	if (c->state->languages)
 		go_on(c);
 	else
@@ -112,8 +134,17 @@ static void with_languages(struct front_call *c)
 
 static void start_runtimes(struct front_call *c)
 {
-	c->kept = json_string("runtimes");
-	with_languages(c);
+	with_languages(c, "runtimes");
+}
+
+static void start_packages(struct front_call *c)
+{
+	with_languages(c, "packages");
+}
+
+static void start_package(struct front_call *c)
+{
+	with_languages(c, "package");
 }
 
 /* ---- execute: the request ---- */
@@ -135,6 +166,22 @@ static const json_t *find_language(const struct front_call *c, const char *name)
 	json_array_foreach(c->state->languages, i,
 		language) if (is_served(language) && has_name(language, name)) return language;
 	return NULL;
+}
+
+/* Languages are installed on the host, not by requests. */
+static void refuse_package(struct front_call *c)
+{
+	char message[192];
+	const char *name = json_get_text(c->body, "language");
+	const char *version = json_get_text(c->body, "version");
+	const json_t *language = find_language(c, name);
+	bool is_here = language && version_is_in(json_get_text(language, "version"), version);
+	snprintf(message, sizeof message, "Requested package %.64s-%.64s does not exist", name,
+		version);
+	if (is_here)
+		refuse(c, 500, "Already installed");
+	else
+		refuse(c, 404, message);
 }
 
 /* Turn hexadecimal digits into base64. Returns: NULL if they are none. */
@@ -326,6 +373,7 @@ static void run(struct front_call *c, const json_t *language)
 		}
 		json_add_new(others, row);
 	}
+	json_decref(c->kept);
 	c->kept = json_pack("{s:s, s:O}", "language", name_of(language), "version",
 		json_object_get(language, "version"));
 	front_run(c, params, true, on_ran);
@@ -368,15 +416,20 @@ static void start_execute(struct front_call *c)
 	else if (why)
 		refuse(c, 400, why);
 	else if (check_limits(c))
-		with_languages(c);
+		with_languages(c, "execute");
 }
 
 static const struct front_row rows[] = {
 	{"GET", "/api/v2/runtimes", start_runtimes},
 	{"POST", "/api/v2/execute", start_execute},
+	{"GET", "/api/v2/packages", start_packages},
+	{"POST", "/api/v2/packages", start_package},
 	{NULL, "/api/v2/", front_nothing},
 	{NULL, "/", front_nothing},
 };
 
-const struct front_wire front_piston = {
-	.name = "piston", .rows = rows, .n_rows = ARRAY_LEN(rows), .fail = fail};
+const struct front_wire front_piston = {.name = "piston",
+	.rows = rows,
+	.n_rows = ARRAY_LEN(rows),
+	.is_any_type = true,
+	.fail = fail};

@@ -222,6 +222,18 @@ static int check_route(struct http_exchange *x, struct err *err)
 	return 405;
 }
 
+/* Take the whole value of the header @name as the token, if it is one word. */
+static bool take_word(struct http_exchange *x, const char *name, char out[CREDENTIAL_BYTES])
+{
+	struct field given;
+	if (find(x, name, &given) != 1 || strlen(given.value) >= CREDENTIAL_BYTES ||
+		strchr(given.value, ' '))
+		return false;
+	memcpy(out, given.value, strlen(given.value) + 1);
+	x->credential = CREDENTIAL_HEADER;
+	return true;
+}
+
 /* Find the token of the request, in those ways that its route allows. Returns: whether it has one.
  * x->credential says where. */
 static bool find_token(struct http_exchange *x, char out[CREDENTIAL_BYTES])
@@ -229,20 +241,17 @@ static bool find_token(struct http_exchange *x, char out[CREDENTIAL_BYTES])
 	struct field given;
 	bool is_any = x->route->is_for_browsers;
 	const char *key = x->route->key_header;
-	if (key && find(x, key, &given) == 1 && strlen(given.value) < CREDENTIAL_BYTES) {
-		memcpy(out, given.value, strlen(given.value) + 1);
-		x->credential = CREDENTIAL_HEADER;
-	} else if (is_any && find(x, CREDENTIAL_HEADER_NAME, &given) == 1 &&
-		strlen(given.value) < CREDENTIAL_BYTES) {
-		memcpy(out, given.value, strlen(given.value) + 1);
-		x->credential = CREDENTIAL_HEADER;
-	} else if (find(x, "Authorization", &given) == 1 &&
-		credential_read_authorization(given.value, is_any || key, out)) {
+	if ((key && take_word(x, key, out)) ||
+		(is_any && take_word(x, CREDENTIAL_HEADER_NAME, out)))
+		return true;
+	if (find(x, "Authorization", &given) == 1 &&
+		credential_read_authorization(given.value, is_any || key, out))
 		x->credential = CREDENTIAL_AUTHORIZATION;
-	} else if (is_any && find(x, "Sec-WebSocket-Protocol", &given) == 1 &&
-		credential_read_protocols(given.value, out)) {
+	else if (is_any && find(x, "Sec-WebSocket-Protocol", &given) == 1 &&
+		credential_read_protocols(given.value, out))
 		x->credential = CREDENTIAL_PROTOCOL;
-	}
+	else if (key)
+		return take_word(x, "Authorization", out);
 	return x->credential != CREDENTIAL_MISSING;
 }
 

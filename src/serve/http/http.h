@@ -34,7 +34,8 @@ struct http_route {
 	/* The token may come in each way of credential.h, not only as a bearer token. */
 	bool is_for_browsers;
 	/* Another header that may have the token, or NULL. If it is set, the token may also be the
-	 * password of Basic, as clients send it for "http://any:TOKEN@host". */
+	 * password of Basic, as clients send it for "http://any:TOKEN@host", or the whole value of
+	 * Authorization. */
 	const char *key_header;
 	void *arg;
 	void (*start)(void *arg, struct http_exchange *x);
