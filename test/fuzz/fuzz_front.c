@@ -83,6 +83,8 @@ void front_operate(struct front_call *c, const char *operation, json_t *params,
 			"available", 1, "version", "3.11.2");
 	if (result && choice & 0x20)
 		json_put_new(result, "compile", make_record());
+	if (result && json_object_get(params, "cells"))
+		json_put_new(result, "cells", json_pack("[o]", make_record()));
 	json_decref(params);
 	answered(c, result, &err);
 	json_decref(result);

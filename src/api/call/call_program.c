@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_MAX = 1000, COLLECT_MAX = 256, LANGUAGE_BYTES = 64 };
+enum { FILES_MAX = 1000, COLLECT_MAX = 256, CELLS_MAX = 1000, LANGUAGE_BYTES = 64 };
 
 static void add_language(json_t *languages, const struct toolchain *t)
 {
@@ -178,7 +178,10 @@ static const struct param file_rows[] = {
 static const struct param run_rows[] = {
 	{"language", PARAM_TEXT, NEEDED, 1, LANGUAGE_BYTES,
 		.help = "language, as program.languages names it"},
-	{"code", PARAM_TEXT, NEEDED, .max = CODE_BYTES, .help = "the program"},
+	{"code", PARAM_TEXT, .max = CODE_BYTES, .help = "the program"},
+	{"cells", PARAM_TEXTS, .max = CELLS_MAX,
+		.help = "instead of code: cells as of a notebook, which run one after the other; a "
+			"cell that fails does not stop the others"},
 	{"filename", PARAM_TEXT, .min = 1, .max = 255,
 		.help = "name of the program's file (default: that of its language, such as main.cpp)"},
 	{"files", PARAM_OBJECTS, .max = FILES_MAX, FIELDS(file_rows),
@@ -191,7 +194,9 @@ static const struct param run_rows[] = {
 	{"compile_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
 		.help = "wall time of the compiler (default: limits.timeout_ms)"},
 	{"timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
-		.help = "wall time of the program (default: limits.timeout_ms)"},
+		.help = "wall time of the program, or of each cell (default: limits.timeout_ms)"},
+	{"total_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
+		.help = "wall time of all cells together (default: no limit)"},
 	ORDER_BOX_ROWS,
 };
 static const struct param collected_rows[] = {
@@ -215,6 +220,8 @@ static const struct param ran_rows[] = {
 		"record of the compiler, as step.run gives it; absent if nothing was compiled"),
 	MAY_GIVE("run", PARAM_OBJECT,
 		"record of the program; absent if the compiler's status is not ok"),
+	MAY_GIVE("cells", PARAM_OBJECTS,
+		"records of the cells; fewer than were given if total_timeout_ms was reached"),
 	{"files", PARAM_OBJECTS, NEEDED, FIELDS(collected_rows), .help = "the files of collect"},
 	{"unread", PARAM_OBJECTS, NEEDED, FIELDS(unread_rows),
 		.help = "files of collect that could not be given back"},

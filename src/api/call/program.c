@@ -6,7 +6,7 @@
  *   session.create   the box, with the limits that the caller asks for
  *   file.write       each file, and the source file if a toolchain reads it
  *   step.run         the compile line, if the language has one
- *   step.run         the program: as a step of its language's driver, or the run line
+ *   step.run         the program: as a step of its language's driver, or the run line; or each cell
  *   file.read        each file that the caller wants
  *   session.close    also after an error
  *
@@ -46,6 +46,7 @@ struct program {
 	char *session;
 	json_t *result;
 	struct err err; /* code 0: no failure */
+	double used_ms; /* wall time of the cells so far */
 	size_t room;	/* bytes that the files in the result may still have */
 	bool is_cancelled;
 };
@@ -160,8 +161,34 @@ static bool is_compiled(const struct program *p)
 	return !record || strcmp(param_text(record, "status", ""), "ok") == 0;
 }
 
+static void stop_cell_at(json_t *step, uint64_t left_ms)
+{
+	json_t *given = json_object_get(step, "timeout_ms");
+	if (!given || (uint64_t)json_integer_value(given) > left_ms)
+		json_put_int(step, "timeout_ms", (int64_t)left_ms);
+}
+
+/* The next cell. A cell that fails does not end the run; the end of their time together does. */
+static json_t *cell_params(struct program *p, const json_t *cells)
+{
+	json_t *code = json_array_get(cells, p->next++);
+	uint64_t total_ms = param_count(p->call->params, "total_timeout_ms", 0);
+	double left_ms = (double)total_ms - p->used_ms;
+	if (!code || (total_ms > 0 && left_ms < 1))
+		return NULL;
+	json_t *out = json_need(json_object());
+	json_put_shared(out, "code", code);
+	json_put_shared(out, "timeout_ms", param_get(p->call->params, "timeout_ms"));
+	if (total_ms > 0)
+		stop_cell_at(out, (uint64_t)left_ms);
+	return out;
+}
+
 static json_t *run_params(struct program *p)
 {
+	const json_t *cells = param_get(p->call->params, "cells");
+	if (cells)
+		return cell_params(p, cells);
 	if (p->next++ > 0 || !is_compiled(p))
 		return NULL;
 	json_t *out = step_params(p, p->is_native ? NULL : p->toolchain->run, "timeout_ms");
@@ -211,7 +238,13 @@ static void on_compiled(struct program *p, const json_t *answer)
 
 static void on_ran(struct program *p, const json_t *answer)
 {
-	json_put_shared(p->result, "run", answer);
+	json_t *cells = json_object_get(p->result, "cells");
+	const json_t *usage = json_object_get(answer, "usage");
+	p->used_ms += json_number_value(json_object_get(usage, "wall_ms"));
+	if (cells)
+		json_add_shared(cells, answer);
+	else
+		json_put_shared(p->result, "run", answer);
 }
 
 static void add_unread(struct program *p, const struct err *err)
@@ -333,6 +366,24 @@ static void cancel(struct operation_call *call)
 		operation_cancel(p->under_way);
 }
 
+/* Check what the rows of the parameters cannot express. */
+static int check_params(const json_t *params, const struct toolchain *t, struct err *err)
+{
+	static const char *const not_of_cells[] = {"args", "stdin", "filename"};
+	const json_t *code = param_get(params, "code"), *cells = param_get(params, "cells");
+	if (!code == !cells)
+		return err_fail(err, ERR_USAGE, "give one of them",
+			code ? "code: given together with cells" : "code: missing");
+	if (cells && !t->runtime)
+		return err_fail(err, ERR_USAGE, "python, javascript, shell and sql have cells",
+			"cells: programs in %s have none", t->language);
+	for (size_t i = 0; cells && i < ARRAY_LEN(not_of_cells); i++)
+		if (param_get(params, not_of_cells[i]))
+			return err_fail(err, ERR_USAGE, "leave it out",
+				"%s: given together with cells", not_of_cells[i]);
+	return 0;
+}
+
 void program_start(struct operation_call *call)
 {
 	const char *language = param_text(call->params, "language", "");
@@ -345,6 +396,10 @@ void program_start(struct operation_call *call)
 		call_fail(call, &err);
 		return;
 	}
+	if (check_params(call->params, t, &err) < 0) {
+		call_fail(call, &err);
+		return;
+	}
 	struct program *p = xnew(struct program);
 	*p = (struct program){.call = call,
 		.toolchain = t,
@@ -353,6 +408,8 @@ void program_start(struct operation_call *call)
 		.result = json_need(
 			json_pack("{s:s, s:[], s:[]}", "language", t->language, "files", "unread")),
 		.room = PROGRAM_FILES_BYTES};
+	if (param_get(call->params, "cells"))
+		json_put_new(p->result, "cells", json_array());
 	/* In another root file system the program may have another path, so its name is used. */
 	snprintf(p->path, sizeof p->path, "%.*s",
 		has_rootfs ? (int)strcspn(t->programs ? t->programs : "", "|") : (int)strlen(path),

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TIMEOUT_MS = 10000 };
+enum { TIMEOUT_MS = 10000, CELLS_MS = 45000, STDERR_BYTES = 16 << 20 };
 
 static void fail(struct front_call *c, unsigned status, const struct err *err)
 {
@@ -68,12 +68,36 @@ static bool are_texts(const json_t *list)
 	return !list || json_is_null(list) || json_is_array(list);
 }
 
+/* Return whether the files of the request are of the right types; if not, the call is over. */
+static bool check_files(struct front_call *c)
+{
+	const json_t *files = json_object_get(c->body, "files");
+	if (files && !json_is_null(files) && !json_is_object(files))
+		refuse(c, "files", "dict_type", "Input should be a valid dictionary");
+	else if (!are_texts(json_object_get(c->body, "fetch_files")))
+		refuse(c, "fetch_files", "list_type", "Input should be a valid list");
+	else
+		return true;
+	return false;
+}
+
+/* Make the parameters that both ways to run something have in common. */
+static json_t *common_params(struct front_call *c)
+{
+	double megabytes = json_number_value(json_object_get(c->body, "memory_limit_MB"));
+	json_t *params = json_need(json_object());
+	json_put_new(params, "files", files_of(json_object_get(c->body, "files")));
+	if (json_is_array(json_object_get(c->body, "fetch_files")))
+		json_put_shared(params, "collect", json_object_get(c->body, "fetch_files"));
+	if (megabytes > 0)
+		front_limit(params, "memory_bytes", megabytes * (1 << 20));
+	return params;
+}
+
 static json_t *params_of(struct front_call *c)
 {
 	const json_t *body = c->body;
-	const json_t *files = json_object_get(body, "files");
-	double megabytes = json_number_value(json_object_get(body, "memory_limit_MB"));
-	json_t *params = json_need(json_object());
+	json_t *params = common_params(c);
 	json_put_shared(params, "language", json_object_get(body, "language"));
 	json_put_shared(params, "code", json_object_get(body, "code"));
 	if (json_is_string(json_object_get(body, "stdin")))
@@ -81,11 +105,6 @@ static json_t *params_of(struct front_call *c)
 	json_put_int(
 		params, "compile_timeout_ms", front_time(body, "compile_timeout", 1, TIMEOUT_MS));
 	json_put_int(params, "timeout_ms", front_time(body, "run_timeout", 1, TIMEOUT_MS));
-	json_put_new(params, "files", files_of(files));
-	if (json_is_array(json_object_get(body, "fetch_files")))
-		json_put_shared(params, "collect", json_object_get(body, "fetch_files"));
-	if (megabytes > 0)
-		front_limit(params, "memory_bytes", megabytes * (1 << 20));
 	return params;
 }
 
@@ -144,23 +163,107 @@ static void on_ran(struct front_call *c, const json_t *result, const struct err 
 
 static void start_run_code(struct front_call *c)
 {
-	const json_t *files = json_object_get(c->body, "files");
-	bool has_files = files && !json_is_null(files);
 	if (!json_is_string(json_object_get(c->body, "code")))
 		refuse(c, "code", "missing", "Field required");
 	else if (!json_is_string(json_object_get(c->body, "language")))
 		refuse(c, "language", "missing", "Field required");
-	else if (has_files && !json_is_object(files))
-		refuse(c, "files", "dict_type", "Input should be a valid dictionary");
-	else if (!are_texts(json_object_get(c->body, "fetch_files")))
-		refuse(c, "fetch_files", "list_type", "Input should be a valid list");
-	else
+	else if (check_files(c))
 		front_run(c, params_of(c), true, on_ran);
+}
+
+/* ---- run_jupyter ---- */
+
+static json_t *cells_params(struct front_call *c)
+{
+	json_t *params = common_params(c);
+	json_put_text(params, "language", "python");
+	json_put_shared(params, "cells", json_object_get(c->body, "cells"));
+	int64_t cell_ms = front_time(c->body, "cell_timeout", 1, 0);
+	int64_t total_ms = front_time(c->body, "total_timeout", 1, CELLS_MS);
+	json_put_int(params, "timeout_ms", cell_ms > 0 ? cell_ms : total_ms);
+	json_put_int(params, "total_timeout_ms", total_ms);
+	return params;
+}
+
+/* Return what a cell has written to stderr, without the traceback of its error, which is told
+ * apart. */
+static json_t *cell_stderr(const json_t *record, const json_t *traceback)
+{
+	const json_t *text = json_object_get(record, "stderr"), *line;
+	cleanup_buf struct buf end = BUF_INIT(STDERR_BYTES);
+	size_t i, bytes = json_string_length(text);
+	json_array_foreach(traceback, i, line) buf_addf(&end, "%s\n", json_string_value(line));
+	if (end.bytes > 0 && end.bytes <= bytes &&
+		memcmp(json_string_value(text) + bytes - end.bytes, end.data, end.bytes) == 0)
+		bytes -= end.bytes;
+	return json_stringn(json_string_value(text), bytes);
+}
+
+static json_t *cell(const json_t *record)
+{
+	const json_t *error = json_object_get(record, "error"), *value;
+	json_t *traceback = json_object_get(error, "traceback"), *errors = json_need(json_array());
+	json_t *shown = json_need(json_copy(json_object_get(record, "displays")));
+	value = json_object_get(record, "value");
+	if (json_is_object(value))
+		json_add_shared(shown, value);
+	if (error)
+		json_add_new(errors,
+			json_pack("{s:s, s:s, s:O}", "ename", json_get_text(error, "name"),
+				"evalue", json_get_text(error, "message"), "traceback", traceback));
+	return json_pack("{s:O, s:o, s:o, s:o}", "stdout", json_object_get(record, "stdout"),
+		"stderr", cell_stderr(record, traceback), "display", shown, "error", errors);
+}
+
+static void on_cells(struct front_call *c, const json_t *result, const struct err *err)
+{
+	const json_t *records = json_object_get(result, "cells"), *record;
+	size_t i, n = json_array_size(json_object_get(c->body, "cells"));
+	double ms = 0;
+	if (!result) {
+		front_answer(c, 200,
+			json_pack("{s:s, s:s, s:n, s:[], s:n, s:{}}", "status", "SandboxError",
+				"message", err->msg, "driver", "cells", "executor_pod_name",
+				"files"));
+		return;
+	}
+	json_t *cells = json_need(json_array());
+	bool is_late = json_array_size(records) < n;
+	json_array_foreach(records, i, record)
+	{
+		const struct front_end end = front_read_end(record);
+		ms += end.wall_ms;
+		is_late = is_late || (end.how == FRONT_LATE && i + 1 == n);
+		json_add_new(cells, cell(record));
+	}
+	json_t *driver = json_pack("{s:s, s:f, s:o, s:s, s:s}", "status",
+		is_late ? "TimeLimitExceeded" : "Finished", "execution_time",
+		round(ms * 1000) / 1e6, "return_code", is_late ? json_null() : json_integer(0),
+		"stdout", "", "stderr", "");
+	front_answer(c, 200,
+		json_pack("{s:s, s:s, s:o, s:o, s:n, s:o}", "status",
+			is_late ? "Failed" : "Success", "message", "", "driver", driver, "cells",
+			cells, "executor_pod_name", "files",
+			files_back(json_object_get(result, "files"))));
+}
+
+static void start_run_jupyter(struct front_call *c)
+{
+	const json_t *kernel = json_object_get(c->body, "kernel");
+	const json_t *cells = json_object_get(c->body, "cells");
+	if (!json_is_array(cells) || !are_texts(cells))
+		refuse(c, "cells", "list_type", "Input should be a valid list");
+	else if (kernel &&
+		strcmp(json_is_string(kernel) ? json_string_value(kernel) : "", "python3") != 0)
+		refuse(c, "kernel", "literal_error", "Input should be 'python3'");
+	else if (check_files(c))
+		front_run(c, cells_params(c), true, on_cells);
 }
 
 static const struct front_row rows[] = {
 	{"GET", "/v1/ping", start_ping, .is_open = true},
 	{"POST", "/run_code", start_run_code},
+	{"POST", "/run_jupyter", start_run_jupyter},
 	{NULL, "/", front_nothing},
 };
 
