@@ -203,7 +203,8 @@ static json_t *cell(const json_t *record)
 {
 	const json_t *error = json_object_get(record, "error"), *value;
 	json_t *traceback = json_object_get(error, "traceback"), *errors = json_need(json_array());
-	json_t *shown = json_need(json_copy(json_object_get(record, "displays")));
+	json_t *shown = json_need(json_array());
+	(void)json_array_extend(shown, json_object_get(record, "displays"));
 	value = json_object_get(record, "value");
 	if (json_is_object(value))
 		json_add_shared(shown, value);
