@@ -26,7 +26,7 @@ static void fail(struct front_call *c, unsigned status, const struct err *err)
 	int code = err->code == ERR_QUOTA || err->code == ERR_LIMIT ? TOO_MANY
 		: is_caller					    ? BAD_REQUEST
 								    : BROKEN;
-	fail_with(c, status == 404 ? 404 : 200, code, err->msg);
+	fail_with(c, status == 404 || status == 415 ? status : 200, code, err->msg);
 }
 
 static void succeed(struct front_call *c, json_t *data)

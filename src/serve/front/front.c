@@ -159,11 +159,17 @@ static void on_stop(void *arg)
 	cancel(arg);
 }
 
-/*
- * Read the body of a request that has one. A page of another site cannot send this content type
- * without asking first. Wires whose clients send JSON under other types take it under any: what
- * keeps pages away then is only their Origin.
- */
+/* Return whether a browser has sent the request for a page: only browsers send these headers.
+ * Source: Fetch Metadata, W3C; RFC 6454, 7. */
+static bool is_of_page(const struct http_exchange *x)
+{
+	return http_header(x, "Sec-Fetch-Site") || http_header(x, "Origin") ||
+		http_header(x, "Referer");
+}
+
+/* Read the body of a request that has one. A page of another site cannot send this content type
+ * without asking first. Wires whose clients send JSON under other types take it under any, but not
+ * from a browser. */
 static int take_body(struct front_call *c, unsigned *status, struct err *err)
 {
 	static const char json[] = "application/json";
@@ -172,7 +178,7 @@ static int take_body(struct front_call *c, unsigned *status, struct err *err)
 	*status = 400;
 	if (http_body_bytes(c->x) == 0 && strcmp(http_method(c->x), "POST") != 0)
 		return 0;
-	if (!is_json && !c->wire->is_any_type) {
+	if (!is_json && (!c->wire->is_any_type || is_of_page(c->x))) {
 		*status = 415;
 		return err_set(err, ERR_USAGE, NOT_JSON);
 	}

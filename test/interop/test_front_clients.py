@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that others wrote, unchanged, whose URL leads to a front."""
+
+import json
+import os
+import subprocess
+import sys
+
+import interop
+
+sys.path.insert(0, os.path.join(os.path.dirname(interop.HERE), "system"))
+import web  # noqa: E402
+
+harness = interop.harness
+PROGRAMS = os.path.join(interop.HERE, "fronts")
+TOKEN = "ann-" + "a" * 28
+TIMEOUT_S = 300
+
+
+class Clients(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        fronts = ("--front", "sandboxfusion", "--front", "piston")
+        cls.servers = {False: web.Server(*fronts), True: web.Server(*fronts, tokens=f"ann {TOKEN}\n")}
+
+    @classmethod
+    def tearDownClass(cls):
+        for server in cls.servers.values():
+            server.stop()
+
+    def checked(self, argv):
+        """Run a program of fronts/. Each of its checks is a subtest."""
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+                              cwd=PROGRAMS, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        self.assertEqual((done.returncode, bool(lines)), (0, True), done.stderr[-3000:])
+        for line in lines:
+            with self.subTest(line["name"]):
+                self.assertTrue(line["good"], line["found"])
+        return len(lines)
+
+    def python(self, versions, program, has_token):
+        where = interop.needed(f"clients of fronts, {versions}", "--fronts", versions)
+        server = self.servers[has_token]
+        argv = [os.path.join(where, "bin", "python"), os.path.join(PROGRAMS, program), f"http://127.0.0.1:{server.port}"]
+        return self.checked([*argv, TOKEN] if has_token else argv)
+
+    def test_sandbox_fusion(self):
+        self.assertEqual(self.python("new", "sandboxfusion.py", has_token=True), 20)
+
+    def test_sandbox_fusion_older(self):
+        self.assertEqual(self.python("old", "sandboxfusion.py", has_token=False), 19)
+
+    def test_verl_and_tinker(self):
+        self.assertEqual(self.python("new", "rewards.py", has_token=True), 20)
+
+    def test_verl_and_tinker_older(self):
+        self.assertEqual(self.python("old", "rewards.py", has_token=False), 20)
+
+    def test_piston_from_pypi(self):
+        self.assertEqual(self.python("new", "piston.py", has_token=True), 17)
+
+    def test_piston_from_npm(self):
+        where = interop.needed("clients of fronts from npm", "--fronts", "npm")
+        modules = os.path.join(where, "node_modules")
+        self.assertEqual(self.checked(["node", os.path.join(PROGRAMS, "piston.mjs"), modules,
+                                       f"http://127.0.0.1:{self.servers[False].port}"]), 8)
+
+
+if __name__ == "__main__":
+    harness.main()
