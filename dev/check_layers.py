@@ -52,7 +52,7 @@ ABOUT = {
     "agent": "models: wire formats, errors, retries; the loop of code and answers",
     "planner": "plans run: tools, prompts, records; and the process in which a front's plans run",
     "api": "the table of operations that every front calls; the gate that tool calls pass",
-    "serve": "the operations as JSON-RPC on a unix socket and over HTTP; ports and terminals over HTTP; MCP; who may call",
+    "serve": "the operations as JSON-RPC on a unix socket and over HTTP; fronts, ports and terminals over HTTP; MCP; who may call",
     "cli": "a file or a room per command, option tables, help, completion, manual pages",
 }
 
