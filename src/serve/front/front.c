@@ -27,7 +27,8 @@
 
 enum { BODY_BYTES = 64 << 20, PATH_BYTES = 128 };
 
-static const struct front_wire *const wires[] = {&front_dify, &front_piston, &front_sandboxfusion};
+static const struct front_wire *const wires[] = {
+	&front_dify, &front_nemo, &front_piston, &front_sandboxfusion};
 
 /* A front that is served: its wire, and the state that its requests share. */
 struct front {
@@ -119,17 +120,11 @@ void front_operate(struct front_call *c, const char *operation, json_t *params,
 	json_decref(params);
 }
 
-void front_run(struct front_call *c, json_t *params, bool has_net,
-	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
+void front_box(const struct front_call *c, json_t *params, bool has_net)
 {
 	const json_t *box = c->state->box;
-	const char *language = param_text(params, "language", "");
-	struct err err;
-	if (!params) {
-		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a program");
-		front_fail(c, &err);
-		return;
-	}
+	const char *runtime = param_text(params, "runtime", "");
+	const char *language = param_text(params, "language", runtime);
 	json_t *limits = json_need(json_copy(json_object_get(box, "limits")));
 	(void)json_object_update(limits, json_object_get(params, "limits"));
 	json_put_new(params, "limits", limits);
@@ -138,6 +133,18 @@ void front_run(struct front_call *c, json_t *params, bool has_net,
 		json_put_shared(params, "preload", json_object_get(box, "preload"));
 	if (has_net && principal_may_have_net(c->context->principal))
 		json_put_shared(params, "net", json_object_get(box, "net"));
+}
+
+void front_run(struct front_call *c, json_t *params, bool has_net,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
+{
+	struct err err;
+	if (!params) {
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for a program");
+		front_fail(c, &err);
+		return;
+	}
+	front_box(c, params, has_net);
 	front_operate(c, "program.run", params, answered);
 }
 

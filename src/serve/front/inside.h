@@ -28,7 +28,7 @@ struct front_wire {
 	void (*fail)(struct front_call *c, unsigned status, const struct err *err);
 };
 
-extern const struct front_wire front_dify, front_piston, front_sandboxfusion;
+extern const struct front_wire front_dify, front_nemo, front_piston, front_sandboxfusion;
 
 /* State of a wire that outlives its requests. */
 struct front_state {
@@ -59,10 +59,13 @@ void front_fail(struct front_call *c, const struct err *err);
 void front_operate(struct front_call *c, const char *operation, json_t *params,
 	void (*answered)(struct front_call *c, const json_t *result, const struct err *err));
 
-/* Start program.run with @params and what the operator has set for the boxes of fronts, where
- * @params say nothing else. @has_net: the request wants a network; its box gets one if the operator
- * has set rules and the caller may have it. Otherwise as front_operate(); @params NULL: there was
- * no memory for them. */
+/* Add to @params, of program.run or session.create, what the operator has set for the boxes of
+ * fronts, where @params say nothing else. @has_net: the request wants a network; its box gets one
+ * if the operator has set rules and the caller may have it. */
+void front_box(const struct front_call *c, json_t *params, bool has_net);
+
+/* Start program.run with @params and front_box(). Otherwise as front_operate(); @params NULL: there
+ * was no memory for them. */
 void front_run(struct front_call *c, json_t *params, bool has_net,
 	void (*answered)(struct front_call *c, const json_t *result, const struct err *err));
 
