@@ -15,8 +15,8 @@ import web  # noqa: E402
 
 IDENTITY = "user"
 ALL = [word for name in ("dify", "nemo", "piston", "sandboxfusion") for word in ("--front", name)]
-ANN, BOB = "ann-" + "a" * 28, "bob-" + "b" * 28
-TOKENS = f"ann {ANN}\nbob {BOB} sessions=2 memory=600m\n"
+ANN, BOB, EVE = "ann-" + "a" * 28, "bob-" + "b" * 28, "eve-" + "e" * 28
+TOKENS = f"ann {ANN}\nbob {BOB}\neve {EVE} sessions=2 memory=600m\n"
 
 # one request of each wire that runs a program: path, body, and where its output is
 RUN = {
@@ -139,13 +139,13 @@ class Callers(harness.Case):
 
         def run():
             found.append(ask(self.server, path, {**body("import time; time.sleep(1); print(1)"),
-                                                 "memory_limit_MB": 300}, {"X-Api-Key": BOB}).json)
+                                                 "memory_limit_MB": 300}, {"X-Api-Key": EVE}).json)
         threads = [threading.Thread(target=run) for _ in range(6)]
         most = 0
         for t in threads:
             t.start()
         while any(t.is_alive() for t in threads):
-            most = max(most, len(self.server.rpc("session.list", {"Authorization": f"Bearer {BOB}"})["sessions"]))
+            most = max(most, len(self.server.rpc("session.list", {"Authorization": f"Bearer {EVE}"})["sessions"]))
         for t in threads:
             t.join()
         self.assertLessEqual(most, 2)
