@@ -18,9 +18,10 @@ const char *front_text(
 	const json_t *value = json_object_get(c->body, name);
 	if (!value || json_is_null(value))
 		return fallback;
-	if (!json_is_string(value))
+	const char *text = json_string_value(value);
+	if (!text || strlen(text) != json_string_length(value))
 		*is_wrong = true;
-	return json_is_string(value) ? json_string_value(value) : fallback;
+	return text ? text : fallback;
 }
 
 int64_t front_time(const json_t *body, const char *name, unsigned per_second, int64_t fallback_ms)
