@@ -117,6 +117,15 @@ json_t *front_stdout(const json_t *record)
 	return json_new_text(buf_str(&out), out.bytes);
 }
 
+json_t *front_joined(const char *before, const json_t *a, const json_t *b)
+{
+	cleanup_buf struct buf out = BUF_INIT(2 * STDOUT_BYTES);
+	buf_add(&out, before);
+	buf_append(&out, json_string_value(a), json_string_length(a));
+	buf_append(&out, json_string_value(b), json_string_length(b));
+	return json_new_text(buf_str(&out), out.bytes);
+}
+
 json_t *front_base64(const json_t *file)
 {
 	json_t *content = json_object_get(file, "content");

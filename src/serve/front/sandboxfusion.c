@@ -67,6 +67,15 @@ static bool are_texts(const json_t *list)
 	return !list || json_is_null(list) || json_is_array(list);
 }
 
+static bool are_files(const json_t *files)
+{
+	const char *path;
+	json_t *content;
+	json_object_foreach(json_unconst(files), path,
+		content) if (!json_is_string(content) && !json_is_null(content)) return false;
+	return !files || json_is_null(files) || json_is_object(files);
+}
+
 static json_t *params_of(struct front_call *c)
 {
 	const json_t *body = c->body;
@@ -144,12 +153,11 @@ static void on_ran(struct front_call *c, const json_t *result, const struct err 
 static void start_run_code(struct front_call *c)
 {
 	const json_t *files = json_object_get(c->body, "files");
-	bool has_files = files && !json_is_null(files);
 	if (!json_is_string(json_object_get(c->body, "code")))
 		refuse(c, "code", "missing", "Field required");
 	else if (!json_is_string(json_object_get(c->body, "language")))
 		refuse(c, "language", "missing", "Field required");
-	else if (has_files && !json_is_object(files))
+	else if (!are_files(files))
 		refuse(c, "files", "dict_type", "Input should be a valid dictionary");
 	else if (!are_texts(json_object_get(c->body, "fetch_files")))
 		refuse(c, "fetch_files", "list_type", "Input should be a valid list");
