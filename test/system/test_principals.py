@@ -55,6 +55,8 @@ ALONE = {
     "session.prune": "names none; see test_prune.py",
     "session.graph": "names none; see test_lists_have_ones_own",
     "replay.run": "a record is given in whole",
+    "program.run": "a program is given in whole; see test_program.py",
+    "program.languages": "languages are the host's",
     "engine.info": "names none; see test_lists_have_ones_own",
     "engine.operations": "the same for everybody",
     "engine.doctor": "refused; see test_the_host_is_not_theirs",
