@@ -120,7 +120,8 @@ class Routes(Wires):
 
 class Dify(Wires):
     def test_programs(self):
-        data = self.answer(DIFY, {"language": "python3", "code": "print(x)", "preload": "x = 5", "enable_network": True})
+        data = self.answer(DIFY,
+                           {"language": "python3", "code": "print(x)", "preload": "x = 5", "enable_network": True})
         self.assertEqual((data["code"], data["message"]), (0, "success"))
         self.assertEqual((data["data"]["stdout"], data["data"]["error"]), ("5\n", ""))
         data = self.answer(DIFY, {"language": "nodejs", "code": "console.log(x)", "preload": "let x = 5"})["data"]
@@ -138,7 +139,8 @@ class Dify(Wires):
 
     def test_errors(self):
         for body in ({}, {"language": "python3"}, {"code": "1"}, {"language": "python3", "code": ""},
-                     {"language": 5, "code": "1"}, {"language": "python3", "code": ["x"]}, "{", "[]", "5", "null", b"\xff", ""):
+                     {"language": 5, "code": "1"}, {"language": "python3", "code": ["x"]}, "{", "[]", "5", "null",
+                     b"\xff", ""):
             said = self.answer(DIFY, body)
             self.assertEqual((said["code"], said["data"], bool(said["message"])), (-400, None, True), body)
         for language in ("ruby", "python", "Python3"):
@@ -155,12 +157,14 @@ class Dify(Wires):
 
 class Piston(Wires):
     def execute(self, code, language="python", status=200, **more):
-        return self.answer(PISTON, {"language": language, "version": "*", "run_timeout": 100000, "compile_timeout": 100000,
+        return self.answer(PISTON,
+                           {"language": language, "version": "*", "run_timeout": 100000, "compile_timeout": 100000,
                                     "files": [{"content": code}], **more}, status)
 
     def test_runtimes(self):
         rows = {row["language"]: row for row in self.get("/api/v2/runtimes")}
-        for name, alias in (("python", "py"), ("javascript", "js"), ("bash", "shell"), ("c++", "cpp"), ("sqlite3", "sql")):
+        for name, alias in (("python", "py"), ("javascript", "js"), ("bash", "shell"), ("c++", "cpp"),
+                            ("sqlite3", "sql")):
             self.assertIn(alias, rows[name]["aliases"])
             self.assertRegex(rows[name]["version"], r"^\d+(\.\d+)*$")
         missing = {row["name"] for row in self.server.rpc("program.languages")["languages"] if not row["available"]}
@@ -177,13 +181,15 @@ class Piston(Wires):
             for version in ("x", row["version"].split(".")[0], "^" + row["version"], ">=0.1", "1 || >=0"):
                 self.assertEqual(self.execute(code, row["language"], version=version)["run"]["code"], 0, version)
             for version in ("0.0.1", ">999", "latest", "~0.1", "-"):
-                self.assertIn("runtime is unknown", self.execute(code, row["language"], 400, version=version)["message"])
+                self.assertIn("runtime is unknown",
+                              self.execute(code, row["language"], 400, version=version)["message"])
         self.assertIn("runtime is unknown", self.execute("1", "brainfuck", 400)["message"])
 
     def test_a_run(self):
         said = self.answer(PISTON, {
             "language": "py", "version": "3.x", "run_timeout": 100000, "args": ["a", "é"], "stdin": "in\n", "files": [
-                {"name": "prog.py", "content": "import sys, mod\nprint(sys.argv, input(), mod.x, open('b', 'rb').read())\n"
+                {"name": "prog.py",
+                 "content": "import sys, mod\nprint(sys.argv, input(), mod.x, open('b', 'rb').read())\n"
                  "sys.stderr.write('err')"},
                 {"name": "mod.py", "content": "x = 7"}, {"name": "b", "content": "00fF", "encoding": "hex"}]})
         out = "['prog.py', 'a', 'é'] in 7 b'\\x00\\xff'\n"
@@ -225,7 +231,8 @@ class Piston(Wires):
                 ({"files": [{"content": "1"}, {"content": "0", "encoding": "hex"}]}, "encoding"),
                 ({"files": [{"content": "1"}, {"content": "!", "encoding": "base64"}]}, "base64"),
                 ({"files": [{"content": "1"}, {"content": "x", "name": "../x"}]}, "../x"),
-                ({"run_timeout": "5"}, "run_timeout must be a number"), ({"compile_memory_limit": {}}, "must be a number"),
+                ({"run_timeout": "5"}, "run_timeout must be a number"),
+                ({"compile_memory_limit": {}}, "must be a number"),
                 ({"args": [5]}, "args")):
             with self.subTest(change=change):
                 message = self.answer(PISTON, {**good, **change}, 400)["message"]
@@ -242,7 +249,8 @@ class Fusion(Wires):
             "stdin": "in", "files": {"a/b": base64.b64encode(b"hi").decode(), "none": None},
             "fetch_files": ["out", "a/b", "nope"], "compile_timeout": 60, "run_timeout": 60, "memory_limit_MB": 512})
         self.assertEqual((said["status"], said["message"], said["compile_result"]), ("Success", "", None))
-        self.assertEqual((said["run_result"]["status"], said["run_result"]["return_code"], said["run_result"]["stdout"]),
+        self.assertEqual((said["run_result"]["status"], said["run_result"]["return_code"],
+                          said["run_result"]["stdout"]),
                          ("Finished", 0, "in hi\n"))
         self.assertEqual({k: base64.b64decode(v) for k, v in said["files"].items()}, {"out": b"\xff", "a/b": b"hi"})
 
@@ -253,11 +261,15 @@ class Fusion(Wires):
         said = self.answer(FUSION, {"language": "python", "code": "while True: pass", "run_timeout": 0.3})
         self.assertEqual((said["status"], said["run_result"]["status"], said["run_result"]["return_code"]),
                          ("Failed", "TimeLimitExceeded", None))
-        said = self.answer(FUSION, {"language": "python", "code": "import os; os.kill(os.getpid(), 9)", "run_timeout": 100})
+        said = self.answer(FUSION,
+                           {"language": "python", "code": "import os; os.kill(os.getpid(), 9)", "run_timeout": 100})
         self.assertEqual((said["status"], said["run_result"]["return_code"]), ("Failed", -9))
-        said = self.answer(FUSION, {"language": "cpp", "code": "int main() { return x; }", "compile_timeout": 100, "run_timeout": 100})
-        self.assertEqual((said["status"], said["compile_result"]["return_code"], said["run_result"]), ("Failed", 1, None))
-        said = self.answer(FUSION, {"language": "cpp", "code": "int main() { return 0; }", "compile_timeout": 100, "run_timeout": 100})
+        said = self.answer(FUSION, {"language": "cpp", "code": "int main() { return x; }", "compile_timeout": 100,
+                                    "run_timeout": 100})
+        self.assertEqual((said["status"], said["compile_result"]["return_code"], said["run_result"]),
+                         ("Failed", 1, None))
+        said = self.answer(FUSION, {"language": "cpp", "code": "int main() { return 0; }", "compile_timeout": 100,
+                                    "run_timeout": 100})
         self.assertEqual((said["status"], said["compile_result"]["status"], said["run_result"]["return_code"]),
                          ("Success", "Finished", 0))
 
@@ -297,11 +309,13 @@ class Hostile(Wires):
         draw = random.Random(5)
         known = {
             DIFY: ["language", "code", "preload", "enable_network", "options"],
-            PISTON: ["language", "version", "files", "args", "stdin", "run_timeout", "compile_timeout", "run_memory_limit",
+            PISTON: ["language", "version", "files", "args", "stdin", "run_timeout", "compile_timeout",
+                     "run_memory_limit",
                      "compile_memory_limit", "run_cpu_time", "compile_cpu_time"],
             FUSION: ["language", "code", "stdin", "files", "fetch_files", "compile_timeout", "run_timeout",
                      "memory_limit_MB"]}
-        plain = [None, True, False, 0, -1, 1, 0.5, 1e300, -1e300, 2 ** 53, 2 ** 62, "", "x", "a\0b", "é\u2028", "../x", "/",
+        plain = [None, True, False, 0, -1, 1, 0.5, 1e300, -1e300, 2 ** 53, 2 ** 62, "", "x", "a\0b", "é\u2028", "../x",
+                 "/",
                  "python", "python3", "*", "x" * 70000, "1 || 2", "hex", "eA=="]
 
         def value(depth=0):
@@ -364,7 +378,8 @@ class Callers(harness.Case):
 
         token = web.TOKEN + "2"
         for path, make in RUN.values():
-            for headers in ({"X-Api-Key": token}, {"x-api-key": token}, self.bob, basic("any:" + token), basic(":" + token)):
+            for headers in ({"X-Api-Key": token}, {"x-api-key": token}, self.bob, basic("any:" + token),
+                            basic(":" + token)):
                 self.assertEqual(post(self.server, path, make("1"), headers).status, 200, (path, headers))
             for headers in ({}, {"X-Api-Key": "wrong"}, {"X-Api-Key": ""}, {"X-Api-Key": token + "x"}, basic(token),
                             basic("any:wrong"), {"Authorization": "Bearer wrong"}, {"X-Api-Key": "x" * 9000},

@@ -93,7 +93,8 @@ class Native(Programs):
 
     def test_arguments_of_the_others(self):
         args = ["a b", "é", "", "*", "$x", "it's"]
-        self.assertEqual(json.loads(self.printed("console.log(JSON.stringify(process.argv.slice(2)))", "js", args=args)),
+        self.assertEqual(json.loads(self.printed("console.log(JSON.stringify(process.argv.slice(2)))", "js",
+                                                 args=args)),
                          args)
         self.assertEqual(self.printed('printf "<%s>" "$@"; echo $#', "shell", args=args),
                          "".join(f"<{a}>" for a in args) + "6\n")
@@ -151,7 +152,8 @@ class Native(Programs):
         self.assertEqual(self.printed("trap 'echo exit' EXIT; { sleep 0.3; echo late; } & wait; echo main", "shell"),
                          "late\nmain\nexit\n")
         self.assertEqual(self.printed(
-            "import asyncio\nasync def f():\n    await asyncio.sleep(0.01); print('async')\nasyncio.run(f())"), "async\n")
+            "import asyncio\nasync def f():\n    await asyncio.sleep(0.01); print('async')\n"
+            "asyncio.run(f())"), "async\n")
 
     def test_killed_by_a_signal(self):
         for language, code in (("python", "import os; os.kill(os.getpid(), 9)"),
@@ -163,7 +165,8 @@ class Native(Programs):
     def test_timeouts(self):
         for language, code in (("python", "while True: pass"), ("javascript", "for (;;);"),
                                ("shell", "while :; do :; done"),
-                               ("sql", "with recursive t(a) as (select 1 union all select a from t) select sum(a) from t")):
+                               ("sql",
+                                "with recursive t(a) as (select 1 union all select a from t) select sum(a) from t")):
             with self.subTest(language=language):
                 self.assertEqual(self.record(code, language, timeout_ms=300)["status"], "timeout")
 
@@ -199,7 +202,8 @@ class Files(Programs):
 
     def test_files_that_cannot_be_written(self):
         for path in ("../x", "/etc/x", "a/../../x", "."):
-            self.assertIn("code", self.error(language="python", code="1", files=[{"path": path, "content": ""}])["data"])
+            self.assertIn("code",
+                          self.error(language="python", code="1", files=[{"path": path, "content": ""}])["data"])
         for rows in ([{"path": "x", "content": "not base64!", "encoding": "base64"}], [{"path": "x"}],
                      [{"content": "x"}], [{"path": "x", "content": "", "encoding": "latin1"}], ["x"], {"x": "y"},
                      [{"path": "a\0b", "content": ""}], [{"path": "", "content": ""}]):
@@ -211,11 +215,13 @@ class Files(Programs):
     def test_files_are_given_back(self):
         code = ("import os\nos.makedirs('out/deep')\nopen('out/deep/a.txt', 'w').write('né')\n"
                 "open('b.bin', 'wb').write(b'\\xff\\0')\nopen('empty', 'w')")
-        done = self.run_program(code, collect=["out/deep/a.txt", "b.bin", "empty", "nope", "/etc/hostname", "out", "../x"])
+        done = self.run_program(code,
+                                collect=["out/deep/a.txt", "b.bin", "empty", "nope", "/etc/hostname", "out", "../x"])
         found = {f["path"]: f for f in done["files"]}
         self.assertEqual(list(found), ["out/deep/a.txt", "b.bin", "empty"])
         self.assertEqual((found["out/deep/a.txt"]["content"], found["out/deep/a.txt"]["encoding"]), ("né", "utf-8"))
-        self.assertEqual((base64.b64decode(found["b.bin"]["content"]), found["b.bin"]["encoding"]), (b"\xff\0", "base64"))
+        self.assertEqual((base64.b64decode(found["b.bin"]["content"]), found["b.bin"]["encoding"]),
+                         (b"\xff\0", "base64"))
         self.assertEqual((found["empty"]["content"], found["empty"]["size"]), ("", 0))
         unread = {f["path"]: f["code"] for f in done["unread"]}
         self.assertEqual(list(unread), ["nope", "/etc/hostname", "out", "../x"])
@@ -264,7 +270,8 @@ class Parameters(Programs):
                 "language": (5, None, ["python"], "x" * 65, "a\0b"), "code": (5, None, ["x"], {}),
                 "filename": (5, "", "x" * 256, ["x"], "a\0b"), "args": ("x", [5], [None], ["a\0b"], {"a": "b"}),
                 "stdin": (5, ["x"]), "collect": ("x", [5], {}), "files": ("x", 5, [5]),
-                "timeout_ms": (0, -1, "5", 1.5, 1 << 50), "compile_timeout_ms": (0, "x"), "limits": (5, {"memory_bytes": 1}),
+                "timeout_ms": (0, -1, "5", 1.5, 1 << 50), "compile_timeout_ms": (0, "x"),
+                "limits": (5, {"memory_bytes": 1}),
                 "env": ("x", {"a": 5}), "surprise": (1,)}.items():
             for value in values:
                 with self.subTest(name=name, value=value):
@@ -295,7 +302,8 @@ class Languages(Programs):
     def test_the_list(self):
         rows = {row["name"]: row for row in self.server.rpc("program.languages")["languages"]}
         for name in ("python", "javascript", "shell", "sql"):
-            self.assertEqual((rows[name]["available"], rows[name]["runtime"], rows[name]["compiled"]), (True, name, False))
+            self.assertEqual((rows[name]["available"], rows[name]["runtime"], rows[name]["compiled"]),
+                             (True, name, False))
         self.assertEqual((rows["c"]["compiled"], rows["c"]["source"]), (True, "main.c"))
         self.assertIn("c++", rows["cpp"]["aliases"])
         for name, row in rows.items():
@@ -307,7 +315,8 @@ class Languages(Programs):
         rows = {row["name"]: row for row in self.server.rpc("program.languages", versions=True)["languages"]}
         python = self.printed("import platform; print(platform.python_version())").strip()
         self.assertEqual(rows["python"]["version"], python)
-        self.assertEqual(rows["javascript"]["version"], self.printed("console.log(process.versions.node)", "js").strip())
+        self.assertEqual(rows["javascript"]["version"],
+                         self.printed("console.log(process.versions.node)", "js").strip())
         self.assertEqual(rows["shell"]["version"], self.printed("echo ${BASH_VERSION%%(*}", "shell").strip())
         for row in rows.values():
             self.assertRegex(row.get("version", "0"), r"^[0-9]+(\.[0-9]+)*$")
@@ -351,7 +360,8 @@ class Ends(Programs):
         self.assertEqual(self.printed("print(1)"), "1\n")
 
     def test_the_session_is_closed_and_in_the_journal(self):
-        done = self.run_program(C_MAIN, "c", args=["a"], files=[{"path": "h.c", "content": "int helper(void) { return 7; }"}])
+        done = self.run_program(C_MAIN, "c", args=["a"],
+                                files=[{"path": "h.c", "content": "int helper(void) { return 7; }"}])
         self.assertLeftNothing()
         steps = self.server.rpc("session.log", session=done["session"])["steps"]
         self.assertEqual([s["runtime"] for s in reversed(steps)], ["file", "file", "shell", "shell"])
@@ -379,7 +389,8 @@ class Callers(harness.Case):
 
     def setUp(self):
         super().setUp()
-        self.server = web.Server(tokens=f"ann {web.TOKEN}1 sessions=1\nbob {web.TOKEN}2\ncarl {web.TOKEN}3 memory=256M\n")
+        self.server = web.Server(tokens=f"ann {web.TOKEN}1 sessions=1\nbob {web.TOKEN}2\n"
+                                        f"carl {web.TOKEN}3 memory=256M\n")
         self.addCleanup(self.server.stop)
         self.ann, self.bob, self.carl = ({"Authorization": f"Bearer {web.TOKEN}{i}"} for i in (1, 2, 3))
 
@@ -402,7 +413,8 @@ class Callers(harness.Case):
 
     def test_a_running_program_is_seen_by_its_caller_only(self):
         c = self.server.connect()
-        c.request("POST", "/rpc", web.question("program.run", language="shell", code=f"sleep {SLEEP}"), {**web.JSON, **self.ann})
+        question = web.question("program.run", language="shell", code=f"sleep {SLEEP}")
+        c.request("POST", "/rpc", question, {**web.JSON, **self.ann})
         self.assertTrue(web.wait(lambda: len(self.server.rpc("session.list", self.ann)["sessions"]) == 1))
         self.assertEqual(self.server.rpc("session.list", self.bob)["sessions"], [])
         self.assertEqual(self.code_of(self.ann), "quota")

@@ -34,7 +34,8 @@ ECHO = {
     "tcl": "puts [gets stdin]",
     "pypy": "print(input())",
     "verilog": "module m; integer c; initial begin c = $fgetc('h8000_0000);\n"
-               "while (c != 10) begin $write(\"%c\", c); c = $fgetc('h8000_0000); end $write(\"\\n\"); $finish; end endmodule",
+               "while (c != 10) begin $write(\"%c\", c); c = $fgetc('h8000_0000); end\n"
+               "$write(\"\\n\"); $finish; end endmodule",
 }
 OTHERWISE = {  # those that print something else than their program, or have no input
     "sql": "select 'the line'",
@@ -104,7 +105,8 @@ for one in ECHO:
 
 class Compiled(LanguageCase):
     def test_arguments_and_exit_codes(self):
-        code = "#include <stdio.h>\nint main(int n, char **a) { for (int i = 1; i < n; i++) printf(\"<%s>\", a[i]); return n; }"
+        code = ("#include <stdio.h>\nint main(int n, char **a) {\n"
+                "for (int i = 1; i < n; i++) printf(\"<%s>\", a[i]); return n; }")
         done = self.run_program("c", code, args=["a b", "it's", "$x", "", "*"])
         self.assertEqual((done["run"]["stdout"], done["run"]["exit_code"]), ("<a b><it's><$x><><*>", 6))
         self.assertEqual(done["run"]["status"], "error")
@@ -130,7 +132,7 @@ class Compiled(LanguageCase):
                 done = self.run_program(language, code, collect=["main"])
                 self.assertEqual(done["compile"]["status"], "error")
                 self.assertNotEqual(done["compile"]["exit_code"], 0)
-                self.assertIn("error", (done["compile"]["stderr"] + done["compile"]["stdout"]).lower() + "undefined: error")
+                self.assertIn("main" if language != "java" else "Main", done["compile"]["stderr"])
                 self.assertNotIn("run", done)
                 self.assertEqual([f["path"] for f in done["unread"]], ["main"])
                 self.assertEqual(self.server.rpc("session.list")["sessions"], [])
@@ -153,7 +155,8 @@ class Compiled(LanguageCase):
             self.assertEqual((done["run"]["status"], done["run"]["signal"]), ("killed", number), name)
 
     def test_memory(self):
-        code = ("#include <stdlib.h>\n#include <stdio.h>\n#include <string.h>\nint main(void) { for (int i = 0; i < 1024; i++) {\n"
+        code = ("#include <stdlib.h>\n#include <stdio.h>\n#include <string.h>\n"
+                "int main(void) { for (int i = 0; i < 1024; i++) {\n"
                 "char *p = malloc(1 << 20); if (!p) return 3; memset(p, 1, 1 << 20); } puts(\"not so\"); }")
         done = self.run_program("c", code, limits={"memory_bytes": 256 << 20})
         self.assertEqual(done["compile"]["status"], "ok", done["compile"])
@@ -184,7 +187,8 @@ class Java(LanguageCase):
     def test_a_public_class_with_another_name(self):
         for head in ("public class", "public final class", "  public abstract class"):
             self.assertEqual(self.printed(
-                "java", f'{head} Other {{ public static void main(String[] a) {{ System.out.println("other" + a.length); }} }}',
+                "java", f'{head} Other {{ public static void main(String[] a) {{\n'
+                'System.out.println("other" + a.length); }} }',
                 args=["x"]), "other1\n", head)
 
     def test_several_classes(self):
@@ -194,7 +198,8 @@ class Java(LanguageCase):
             {"path": "Far.java", "content": 'class Far { static String word() { return "far"; } }'}]), "far\n")
 
     def test_exceptions(self):
-        done = self.run_program("java", "class Main { public static void main(String[] a) { throw new Error(\"oh\"); } }")
+        done = self.run_program("java", "class Main {\n"
+                                "public static void main(String[] a) { throw new Error(\"oh\"); } }")
         self.assertEqual((done["run"]["status"], done["run"]["exit_code"]), ("error", 1))
         self.assertIn("oh", done["run"]["stderr"])
 
