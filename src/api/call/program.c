@@ -315,7 +315,7 @@ static void on_answer(void *arg, const json_t *answer, const struct err *err)
 		stages[p->stage].answered(p, answer);
 	else if (p->stage == READ)
 		add_unread(p, err);
-	else if (p->stage != CLOSE)
+	else if (p->stage != CLOSE && !p->err.code)
 		p->err = *err;
 	if (p->stage == CREATE && p->session)
 		p->stage = WRITE;

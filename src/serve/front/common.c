@@ -18,9 +18,10 @@ const char *front_text(
 	const json_t *value = json_object_get(c->body, name);
 	if (!value || json_is_null(value))
 		return fallback;
-	if (!json_is_string(value))
+	const char *text = json_string_value(value);
+	if (!text || strlen(text) != json_string_length(value))
 		*is_wrong = true;
-	return json_is_string(value) ? json_string_value(value) : fallback;
+	return text ? text : fallback;
 }
 
 int64_t front_time(const json_t *body, const char *name, unsigned per_second, int64_t fallback_ms)
@@ -113,6 +114,15 @@ json_t *front_stdout(const json_t *record)
 	buf_append(&out, json_string_value(text), json_string_length(text));
 	json_array_foreach(json_object_get(record, "displays"), i, display) add_rows(&out, display);
 	add_rows(&out, json_object_get(record, "value"));
+	return json_new_text(buf_str(&out), out.bytes);
+}
+
+json_t *front_joined(const char *before, const json_t *a, const json_t *b)
+{
+	cleanup_buf struct buf out = BUF_INIT(2 * STDOUT_BYTES);
+	buf_add(&out, before);
+	buf_append(&out, json_string_value(a), json_string_length(a));
+	buf_append(&out, json_string_value(b), json_string_length(b));
 	return json_new_text(buf_str(&out), out.bytes);
 }
 

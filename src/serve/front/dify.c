@@ -8,6 +8,7 @@
 
 #include "api/row/param.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Codes in the answers. The HTTP status is 200 nevertheless, except for an unknown language. */
@@ -51,8 +52,10 @@ static json_t *error_text(const struct front_end *end, const json_t *record)
 						 : "";
 	if (end->how == FRONT_EXITED && end->code == 0)
 		return json_string("");
-	return json_sprintf("process exited with code %d\n%s%s",
-		end->how == FRONT_EXITED ? end->code : -1, why, json_get_text(record, "stderr"));
+	char head[80];
+	snprintf(head, sizeof head, "process exited with code %d\n%s",
+		end->how == FRONT_EXITED ? end->code : -1, why);
+	return front_joined(head, NULL, json_object_get(record, "stderr"));
 }
 
 static void on_ran(struct front_call *c, const json_t *result, const struct err *err)

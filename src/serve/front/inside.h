@@ -75,7 +75,7 @@ void front_nothing(struct front_call *c);
 /* ---- reading requests ---- */
 
 /* Return a text of the body, or @fallback if it is missing or null. *@is_wrong is set if it is of
- * another type. */
+ * another type, or contains NUL. */
 const char *front_text(
 	const struct front_call *c, const char *name, const char *fallback, bool *is_wrong);
 /* Return a time that the body gives in units of 1/@per_second s, in ms within the bounds of
@@ -100,6 +100,8 @@ struct front_end front_read_end(const json_t *record);
 /* Return what the program has printed: stdout, and in SQL the rows of all queries, as sqlite3
  * prints them: one per line, with "|" between the columns. Owns: the caller decrefs. */
 json_t *front_stdout(const json_t *record);
+/* Return @before and both texts as one. They may contain NUL. Owns: the caller decrefs. */
+json_t *front_joined(const char *before, const json_t *a, const json_t *b);
 /* Return a file of program.run in base64. Owns: the caller decrefs. Returns: NULL if memory is
  * exhausted. */
 json_t *front_base64(const json_t *file);

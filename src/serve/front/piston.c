@@ -327,9 +327,8 @@ static json_t *phase(const json_t *record)
 		"stderr", json_object_get(record, "stderr"), "code",
 		end.how == FRONT_EXITED ? json_integer(end.code) : json_null(), "signal",
 		end.how == FRONT_EXITED ? json_null() : signal_name(end.signal), "output",
-		json_sprintf("%s%s", json_string_value(out), json_get_text(record, "stderr")),
-		"message", message, "status",
-		is_well ? json_null() : json_string(ends[end.how].status), "memory",
+		front_joined("", out, json_object_get(record, "stderr")), "message", message,
+		"status", is_well ? json_null() : json_string(ends[end.how].status), "memory",
 		end.memory_bytes, "cpu_time", (json_int_t)end.cpu_ms, "wall_time",
 		(json_int_t)end.wall_ms);
 }

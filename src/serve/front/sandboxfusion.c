@@ -37,8 +37,7 @@ static void start_ping(struct front_call *c)
 
 /* ---- run_code: the request ---- */
 
-/* Make the list of files from {path: base64}. Files without content are left out. Returns: NULL if
- * @files is no such object. */
+/* Make the list of files from {path: base64}. Files without content are left out. */
 static json_t *files_of(const json_t *files)
 {
 	json_t *out = json_need(json_array()), *content;
@@ -47,15 +46,9 @@ static json_t *files_of(const json_t *files)
 	{
 		if (json_is_null(content) || strstr(path, "IGNORE_THIS_FILE"))
 			continue;
-		json_t *row = json_is_string(content)
-			? json_pack("{s:s, s:O, s:s}", "path", path, "content", content, "encoding",
-				  "base64")
-			: NULL;
-		if (!row) {
-			json_decref(out);
-			return NULL;
-		}
-		json_add_new(out, row);
+		json_add_new(out,
+			json_need(json_pack("{s:s, s:O, s:s}", "path", path, "content", content,
+				"encoding", "base64")));
 	}
 	return out;
 }
@@ -68,11 +61,20 @@ static bool are_texts(const json_t *list)
 	return !list || json_is_null(list) || json_is_array(list);
 }
 
+static bool are_files(const json_t *files)
+{
+	const char *path;
+	const json_t *content;
+	json_object_foreach(json_unconst(files), path,
+		content) if (!json_is_string(content) && !json_is_null(content)) return false;
+	return !files || json_is_null(files) || json_is_object(files);
+}
+
 /* Return whether the files of the request are of the right types; if not, the call is over. */
 static bool check_files(struct front_call *c)
 {
 	const json_t *files = json_object_get(c->body, "files");
-	if (files && !json_is_null(files) && !json_is_object(files))
+	if (!are_files(files))
 		refuse(c, "files", "dict_type", "Input should be a valid dictionary");
 	else if (!are_texts(json_object_get(c->body, "fetch_files")))
 		refuse(c, "fetch_files", "list_type", "Input should be a valid list");

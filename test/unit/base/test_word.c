@@ -4,6 +4,8 @@
 #include "base/word.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 TEST(word_counts_edits)
@@ -102,4 +104,40 @@ TEST(word_says_something_else_when_nothing_is_near)
 	CHECK_STR(err.hint, "100 % is --help");
 	word_near_hint(&near, "", hint);
 	CHECK_STR(hint, "");
+}
+
+TEST(word_is_in_a_list)
+{
+	static const struct {
+		const char *list, *word;
+		bool is_in;
+	} rows[] = {
+		{"|py|pyw|", "py", true}, {"|py|pyw|", "pyw", true}, {"|py|pyw|", "PyW", true},
+		{"|PY|", "py", true}, {"|c++|g++|", "G++", true}, {"|a|", "a", true},
+		{"|py|pyw|", "p", false}, {"|py|pyw|", "y", false}, {"|py|pyw|", "pywx", false},
+		{"|py|pyw|", "", false}, {"|py|pyw|", "|", false}, {"|py|pyw|", "py|", false},
+		{"|py|pyw|", "|py", false}, {"|py|pyw|", "py|pyw", false}, {"", "py", false},
+		{"", "", false}, {"|", "", false}, {"||", "", false}, {"|py|", "python", false},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		CHECK_INT(word_is_in(rows[i].list, rows[i].word, strlen(rows[i].word)),
+			rows[i].is_in);
+	CHECK(word_is_in("|py|", "python", 2));
+	CHECK(!word_is_in("|py|", "python", 3));
+}
+
+/* Not a byte behind the end of the word or of the list is looked at. */
+TEST(word_without_an_end)
+{
+	static const char list[] = "|py|pyw|";
+	for (size_t n = 0; n <= 3; n++)
+		for (size_t m = 1; m <= sizeof list; m++) {
+			char *word = malloc(n + (n == 0)), *own = malloc(m);
+			memcpy(word, "pyw", n);
+			memcpy(own, list, m - 1);
+			own[m - 1] = '\0';
+			CHECK_INT(word_is_in(own, word, n), (n == 2 && m > 4) || (n == 3 && m > 8));
+			free(word);
+			free(own);
+		}
 }
