@@ -101,5 +101,5 @@ int toolchain_missing(const struct toolchain *t, const char *language, struct er
 		word_near_try(&near, toolchains[i].language);
 	(void)err_set(err, ERR_RUNTIME, "no language is called \"%.64s\"", language);
 	return near.best ? err_hint(err, "did you mean %s?", near.best)
-			 : err_hint(err, "program.languages lists them");
+			 : err_hint(err, "`program.languages` lists them");
 }
