@@ -103,6 +103,7 @@ for one in ECHO:
     add_test(one)
 
 
+@harness.as_user
 class Compiled(LanguageCase):
     def test_arguments_and_exit_codes(self):
         code = ("#include <stdio.h>\nint main(int n, char **a) {\n"
@@ -183,12 +184,13 @@ class Compiled(LanguageCase):
         self.assertEqual(self.server.rpc("session.list")["sessions"], [])
 
 
+@harness.as_user
 class Java(LanguageCase):
     def test_a_public_class_with_another_name(self):
         for head in ("public class", "public final class", "  public abstract class"):
             self.assertEqual(self.printed(
                 "java", f'{head} Other {{ public static void main(String[] a) {{\n'
-                'System.out.println("other" + a.length); }} }',
+                'System.out.println("other" + a.length); } }',
                 args=["x"]), "other1\n", head)
 
     def test_several_classes(self):

@@ -112,12 +112,25 @@ TEST(word_is_in_a_list)
 		const char *list, *word;
 		bool is_in;
 	} rows[] = {
-		{"|py|pyw|", "py", true}, {"|py|pyw|", "pyw", true}, {"|py|pyw|", "PyW", true},
-		{"|PY|", "py", true}, {"|c++|g++|", "G++", true}, {"|a|", "a", true},
-		{"|py|pyw|", "p", false}, {"|py|pyw|", "y", false}, {"|py|pyw|", "pywx", false},
-		{"|py|pyw|", "", false}, {"|py|pyw|", "|", false}, {"|py|pyw|", "py|", false},
-		{"|py|pyw|", "|py", false}, {"|py|pyw|", "py|pyw", false}, {"", "py", false},
-		{"", "", false}, {"|", "", false}, {"||", "", false}, {"|py|", "python", false},
+		{"|py|pyw|", "py", true},
+		{"|py|pyw|", "pyw", true},
+		{"|py|pyw|", "PyW", true},
+		{"|PY|", "py", true},
+		{"|c++|g++|", "G++", true},
+		{"|a|", "a", true},
+		{"|py|pyw|", "p", false},
+		{"|py|pyw|", "y", false},
+		{"|py|pyw|", "pywx", false},
+		{"|py|pyw|", "", false},
+		{"|py|pyw|", "|", false},
+		{"|py|pyw|", "py|", false},
+		{"|py|pyw|", "|py", false},
+		{"|py|pyw|", "py|pyw", false},
+		{"", "py", false},
+		{"", "", false},
+		{"|", "", false},
+		{"||", "", false},
+		{"|py|", "python", false},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		CHECK_INT(word_is_in(rows[i].list, rows[i].word, strlen(rows[i].word)),

@@ -171,8 +171,8 @@ TEST(missing_languages)
 {
 	static const char *const rows[][2] = {{"pythn", "did you mean python?"},
 		{"jav", "did you mean java"}, {"javascrpit", "did you mean javascript?"},
-		{"rubi", "did you mean ruby?"}, {"brainfuck", "program.languages lists them"},
-		{"", "program.languages lists them"}};
+		{"rubi", "did you mean ruby?"}, {"brainfuck", "`program.languages` lists them"},
+		{"", "`program.languages` lists them"}};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct err err = {0};
 		CHECK_INT(toolchain_missing(NULL, rows[i][0], &err), -ENOEXEC);
