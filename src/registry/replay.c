@@ -370,6 +370,15 @@ static uint64_t stopped_after_ms(const struct journal_node *node)
 	return is_stopped ? MAX((uint64_t)MAX(ms, 0), UINT64_C(1)) : 0;
 }
 
+/* A record may come from a caller. */
+static bool are_texts(const json_t *list)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach(list, i, item) if (!json_is_string(item)) return false;
+	return json_is_array(list);
+}
+
 /* Set the inputs of a step to those in its record: file name, time limit, standard input and
  * tool calls. step_order_note_inputs() has written them there. */
 static void take_inputs(struct entry *e, struct step_order *like)
@@ -392,7 +401,7 @@ static void take_inputs(struct entry *e, struct step_order *like)
 	const json_t *script = json_object_get(r->inputs, "script");
 	like->filename = json_string_value(json_object_get(r->inputs, "filename"));
 	like->is_script = script != NULL;
-	like->args = json_incref(json_unconst(script));
+	like->args = are_texts(script) ? json_incref(json_unconst(script)) : NULL;
 	like->timeout_ms = (uint64_t)MAX(timeout_ms, 0);
 	like->inputs = json_incref(r->inputs);
 	if (!json_is_string(input))

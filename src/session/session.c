@@ -470,6 +470,7 @@ void session_renew(struct session *s, struct stem *stem)
 	s->is_lost = false;
 	/* The first checkpoint in the next box is of the state before all steps. */
 	s->head[0] = '\0';
+	s->is_spent = false;
 }
 
 /* Copy the states that are saved as text from the session @of, of which @s is a new branch. The

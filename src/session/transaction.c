@@ -177,6 +177,9 @@ bool transaction_revive(struct session_driver *p)
 
 bool session_undo(struct session *s, const char *step, session_undone_fn *done, void *arg)
 {
+	/* A script has used the interpreter up: only a new box can have an earlier state. */
+	if (s->is_spent)
+		return false;
 	/* save_state_done() may not have run since the last step, so evict old checkpoints now. */
 	checkpoints_evict(&s->points, s->points.max + 1);
 	bool has_box = session_is_idle(s) && s->box && !s->box->is_over;

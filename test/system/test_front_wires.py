@@ -75,7 +75,7 @@ class Routes(Wires):
                     self.assertTrue(NOTHING[name](answer.json), answer.body)
 
     def test_unknown_paths_below_a_wires_own(self):
-        for name, path in (("dify", "/v1/sandbox/nope"), ("piston", "/api/v2/nope"), ("piston", "/api/v2/packages")):
+        for name, path in (("dify", "/v1/sandbox/nope"), ("piston", "/api/v2/nope")):
             self.assertTrue(NOTHING[name](self.get(path, 404)), path)
 
     def test_wrong_methods(self):
@@ -84,6 +84,8 @@ class Routes(Wires):
                 answer = self.server.request("GET", prefix + path)
                 self.assertEqual(answer.status, 404)
             self.assertTrue(NOTHING[name](self.get(f"/{name}{path}", 404)))
+        answer = self.server.request("GET", "/rpc")  # this one is our own
+        self.assertEqual((answer.status, answer.headers["Allow"]), (405, "POST"))
 
     def test_the_first_front_answers_at_the_root(self):
         for names in (NAMES, NAMES[::-1], ("piston", "sandboxfusion", "dify")):
@@ -298,8 +300,12 @@ class Hostile(Wires):
         for name, (path, body) in RUN.items():
             for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
                 answer = self.server.request("POST", path, json.dumps(body("print('ran')")), {"Content-Type": kind})
-                self.assertNotIn(b"ran", answer.body, (name, kind))
-                self.assertTrue(answer.status == 415 or answer.json["code"] == -400, (name, kind, answer.body))
+                if path == PISTON:  # some of its clients send such types
+                    self.assertEqual(answer.json["run"]["stdout"], "ran\n")
+                else:
+                    self.assertEqual((answer.status, b"ran" in answer.body), (415, False), (name, kind))
+            answer = self.server.request("POST", path, "code=print('ran')", {"Content-Type": "text/plain"})
+            self.assertEqual((answer.status, b"ran" in answer.body), (415, False))
             answer = self.server.request("POST", path, json.dumps(body("print('ran')")),
                                          {"Content-Type": "Application/JSON; charset=utf-8"})
             self.assertIn(b"ran", answer.body)
@@ -379,11 +385,11 @@ class Callers(harness.Case):
         token = web.TOKEN + "2"
         for path, make in RUN.values():
             for headers in ({"X-Api-Key": token}, {"x-api-key": token}, self.bob, basic("any:" + token),
-                            basic(":" + token)):
+                            basic(":" + token), {"Authorization": token}):
                 self.assertEqual(post(self.server, path, make("1"), headers).status, 200, (path, headers))
             for headers in ({}, {"X-Api-Key": "wrong"}, {"X-Api-Key": ""}, {"X-Api-Key": token + "x"}, basic(token),
                             basic("any:wrong"), {"Authorization": "Bearer wrong"}, {"X-Api-Key": "x" * 9000},
-                            {"Authorization": token}, {"X-Retort-Token": token},
+                            {"Authorization": token + "x"}, {"X-Retort-Token": token},
                             {"X-Api-Key": "wrong", "Authorization": f"Bearer {token}"}):
                 answer = post(self.server, path, make("print('ran')"), headers)
                 self.assertEqual(answer.status, 401, (path, headers))

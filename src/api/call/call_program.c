@@ -11,15 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_MAX = 1000, COLLECT_MAX = 256, CELLS_MAX = 1000, LANGUAGE_BYTES = 64 };
+enum {
+	FILES_MAX = 1000,
+	COLLECT_MAX = 256,
+	CELLS_MAX = 1000,
+	LANGUAGE_BYTES = 64,
+	ASK_MS = 60000,
+	ASK_MEMORY_BYTES = 512 << 20
+};
 
 static void add_language(json_t *languages, const struct toolchain *t)
 {
 	char path[PATH_MAX];
 	bool has_program = toolchain_program(t, path);
-	json_t *row = json_need(json_pack("{s:s, s:[], s:s, s:b, s:b}", "name", t->language,
-		"aliases", "source", t->source, "compiled", t->compile != NULL, "available",
-		has_program || t->runtime));
+	json_t *row = json_need(
+		json_pack("{s:s, s:[], s:s, s:b, s:b}", "name", t->language, "aliases", "source",
+			t->source, "compiled", t->compile != NULL, "available", has_program));
 	for (const char *at = t->words; *at && at[1]; at += strcspn(at + 1, "|") + 1) {
 		json_t *word = json_stringn(at + 1, strcspn(at + 1, "|"));
 		json_add_new(json_object_get(row, "aliases"), json_need(word));
@@ -115,11 +122,25 @@ static json_t *versions_program(void)
 
 static void ask(struct asking *a);
 
+/* Return whether a program has come to its end, with whatever exit status. */
+static bool is_whole(const json_t *record)
+{
+	const char *status = json_get_text(record, "status");
+	return strcmp(status, "ok") == 0 || strcmp(status, "error") == 0;
+}
+
 static void on_told(void *arg, const json_t *result, const struct err *err)
 {
 	struct asking *a = arg;
 	struct operation_call *call = a->call;
 	const json_t *record = json_object_get(result, "run");
+	struct err late;
+	if (result && !is_whole(record)) {
+		(void)err_set(&late, ERR_BUSY, "the languages did not tell their versions in time");
+		(void)err_hint(&late, "try again when the host has less to do");
+		result = NULL;
+		err = &late;
+	}
 	if (!result) {
 		json_decref(a->languages);
 		free(a);
@@ -141,8 +162,10 @@ static void on_told(void *arg, const json_t *result, const struct err *err)
 static void ask(struct asking *a)
 {
 	const struct operation_listener listener = {.arg = a, .done = on_told};
-	json_t *params = json_need(json_pack("{s:s, s:o}", "language", a->is_sql ? "sql" : "shell",
-		"code", a->is_sql ? json_string("select sqlite_version()") : versions_program()));
+	json_t *params = json_need(json_pack("{s:s, s:o, s:i, s:{s:i}}", "language",
+		a->is_sql ? "sql" : "shell", "code",
+		a->is_sql ? json_string("select sqlite_version()") : versions_program(),
+		"timeout_ms", ASK_MS, "limits", "memory_bytes", ASK_MEMORY_BYTES));
 	struct operation_call **slot = (struct operation_call **)&a->call->following;
 	operation_start(a->call->context, operation_find("program.run"), params, &listener, slot);
 	json_decref(params);
@@ -260,7 +283,7 @@ static const struct operation rows[] = {
 		.start = program_start},
 	{"program.languages", "List the languages of program.run", ROWS(asked_rows),
 		RESULT(languages_rows), .label = OPERATION_PROGRAM,
-		.errors = "box|limit|quota|gone|no_space|interrupted", .example = "{}",
+		.errors = "box|limit|quota|gone|no_space|interrupted|busy", .example = "{}",
 		.answer = "{'languages': [{'name': 'python', 'available': true}]}",
 		.start = start_languages},
 };

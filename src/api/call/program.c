@@ -371,12 +371,17 @@ static int check_params(const json_t *params, const struct toolchain *t, struct 
 {
 	static const char *const not_of_cells[] = {"args", "stdin", "filename"};
 	const json_t *code = param_get(params, "code"), *cells = param_get(params, "cells");
+	const char *filename = param_text(params, "filename", t->source);
 	if (!code == !cells)
 		return err_fail(err, ERR_USAGE, "give one of them",
 			code ? "code: given together with cells" : "code: missing");
 	if (cells && !t->runtime)
 		return err_fail(err, ERR_USAGE, "python, javascript, shell and sql have cells",
 			"cells: programs in %s have none", t->language);
+	if (filename[0] == '-' || filename[0] == '/' || strstr(filename, "..") ||
+		filename[strlen(filename) - 1] == '/')
+		return err_fail(err, ERR_USAGE, "give a name such as main.cpp or src/main.cpp",
+			"filename: \"%.60s\" is no name below the workspace", filename);
 	for (size_t i = 0; cells && i < ARRAY_LEN(not_of_cells); i++)
 		if (param_get(params, not_of_cells[i]))
 			return err_fail(err, ERR_USAGE, "leave it out",

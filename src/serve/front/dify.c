@@ -23,7 +23,7 @@ static void fail_with(struct front_call *c, unsigned status, int code, const cha
 
 static void fail(struct front_call *c, unsigned status, const struct err *err)
 {
-	bool is_caller = status == 400 || status == 415 || status == 422;
+	bool is_caller = status >= 400 && status < 500;
 	int code = err->code == ERR_QUOTA || err->code == ERR_LIMIT ? TOO_MANY
 		: is_caller					    ? BAD_REQUEST
 								    : BROKEN;

@@ -261,6 +261,10 @@ static const char *check_files(const json_t *files, char message[64])
 		return "files is required as an array";
 	json_array_foreach(files, i, file)
 	{
+		const json_t *name = json_object_get(file, "name");
+		snprintf(message, 64, "files[%zu].name must be a string", i);
+		if (name && !json_is_null(name) && !json_is_string(name))
+			return message;
 		snprintf(message, 64, "files[%zu].content is required as a string", i);
 		if (!json_is_string(json_object_get(file, "content")))
 			return message;
@@ -408,12 +412,18 @@ static void start_execute(struct front_call *c)
 	const char *language = front_text(c, "language", "", &is_wrong);
 	const char *version = front_text(c, "version", "", &is_wrong);
 	const char *why = check_files(json_object_get(c->body, "files"), message);
+	const json_t *args = json_object_get(c->body, "args");
+	const json_t *input = json_object_get(c->body, "stdin");
 	if (!language[0])
 		refuse(c, 400, "language is required as a string");
 	else if (!version[0])
 		refuse(c, 400, "version is required as a string");
 	else if (why)
 		refuse(c, 400, why);
+	else if (is_wrong || (input && !json_is_null(input) && !json_is_string(input)))
+		refuse(c, 400, "stdin must be a string, language and version without NUL");
+	else if (args && !json_is_null(args) && !json_is_array(args))
+		refuse(c, 400, "args must be an array");
 	else if (check_limits(c))
 		with_languages(c, "execute");
 }

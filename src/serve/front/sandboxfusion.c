@@ -70,11 +70,23 @@ static bool are_files(const json_t *files)
 	return !files || json_is_null(files) || json_is_object(files);
 }
 
-/* Return whether the files of the request are of the right types; if not, the call is over. */
-static bool check_files(struct front_call *c)
+/* Return whether the fields of the request are of the right types; if not, the call is over. */
+static bool check_fields(struct front_call *c)
 {
+	static const char *const numbers[] = {"compile_timeout", "run_timeout", "cell_timeout",
+		"total_timeout", "memory_limit_MB"};
 	const json_t *files = json_object_get(c->body, "files");
-	if (!are_files(files))
+	const json_t *input = json_object_get(c->body, "stdin");
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		const json_t *number = json_object_get(c->body, numbers[i]);
+		if (!number || json_is_number(number))
+			continue;
+		refuse(c, numbers[i], "float_type", "Input should be a valid number");
+		return false;
+	}
+	if (input && !json_is_null(input) && !json_is_string(input))
+		refuse(c, "stdin", "string_type", "Input should be a valid string");
+	else if (!are_files(files))
 		refuse(c, "files", "dict_type", "Input should be a valid dictionary");
 	else if (!are_texts(json_object_get(c->body, "fetch_files")))
 		refuse(c, "fetch_files", "list_type", "Input should be a valid list");
@@ -169,7 +181,7 @@ static void start_run_code(struct front_call *c)
 		refuse(c, "code", "missing", "Field required");
 	else if (!json_is_string(json_object_get(c->body, "language")))
 		refuse(c, "language", "missing", "Field required");
-	else if (check_files(c))
+	else if (check_fields(c))
 		front_run(c, params_of(c), true, on_ran);
 }
 
@@ -259,7 +271,7 @@ static void start_run_jupyter(struct front_call *c)
 	else if (kernel &&
 		strcmp(json_is_string(kernel) ? json_string_value(kernel) : "", "python3") != 0)
 		refuse(c, "kernel", "literal_error", "Input should be 'python3'");
-	else if (check_files(c))
+	else if (check_fields(c))
 		front_run(c, cells_params(c), true, on_cells);
 }
 

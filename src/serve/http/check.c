@@ -194,10 +194,12 @@ static int check_route(struct http_exchange *x, struct err *err)
 	struct field origin;
 	char paths[ERR_HINT_BYTES] = "";
 	size_t at = 0;
-	bool is_known = false;
+	bool is_known = false, is_ours = false;
 	for (size_t i = 0; i < x->server->config.n_routes; i++) {
 		const struct http_route *r = &x->server->config.routes[i];
-		bool is_here = is_for(r, x);
+		/* A front answers what no path of ours is. */
+		bool is_here = is_for(r, x) && !(is_ours && strcmp(r->path, "*") == 0);
+		is_ours = is_ours || (is_here && !r->key_header);
 		bool is_any = !r->method && strcmp(method, "CONNECT") != 0;
 		if (is_here && (is_any || (r->method && strcmp(r->method, method) == 0))) {
 			x->route = r;
