@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/attr.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "cli/box.h"
 #include "cli/host/client.h"
 #include "cli/cmd.h"
@@ -157,15 +158,6 @@ static int open_anyone(struct fronts *f, struct err *err)
 	int r = principal_new(&f->anyone, PRINCIPAL_ANYONE, &limits, err);
 	f->context.principal = f->anyone;
 	return r;
-}
-
-static int open_tokens(struct fronts *f, struct err *err)
-{
-	int r = open_anyone(f, err);
-	if (r < 0 || !f->args->token_file)
-		return r;
-	r = token_list_open(&f->tokens, f->args->token_file, service_context(f->service), err);
-	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
 }
 
 /* Report the addresses on stderr. Called when the engine listens at all of them. */
@@ -322,6 +314,38 @@ static int open_foreign(struct fronts *f, const struct places *places, struct er
 	return front_set_open(&f->foreign, &config, err);
 }
 
+/* Make a box as fronts will have it, so that a wrong --front-preload is told at once, and not by
+ * the first request. */
+static int try_front_box(struct fronts *f, const struct places *places, struct err *err)
+{
+	const json_t *preload = json_object_get(places->front_box, "preload");
+	json_t *made = NULL;
+	if (f->args->front.n == 0 || json_array_size(preload) == 0)
+		return 0;
+	json_t *params = json_need(json_pack("{s:O, s:O}", "preload", preload, "limits",
+		json_object_get(places->front_box, "limits")));
+	int r = service_call(f->service, "session.create", params, NULL, &made, err);
+	if (r < 0)
+		return err_wrap(err, "--front-preload");
+	params = json_need(json_pack("{s:O}", "session", json_object_get(made, "session")));
+	json_decref(made);
+	made = NULL;
+	r = service_call(f->service, "session.close", params, NULL, &made, err);
+	json_decref(made);
+	return r;
+}
+
+static int open_tokens(struct fronts *f, const struct places *places, struct err *err)
+{
+	int r = try_front_box(f, places, err);
+	if (r == 0)
+		r = open_anyone(f, err);
+	if (r < 0 || !f->args->token_file)
+		return r;
+	r = token_list_open(&f->tokens, f->args->token_file, service_context(f->service), err);
+	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
+}
+
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
 {
 	struct fronts f = {
@@ -354,7 +378,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		front_set_close(f.foreign);
 		return r;
 	}
-	r = open_tokens(&f, err);
+	r = open_tokens(&f, places, err);
 	if (r == 0)
 		r = open_socket(&f, places, err);
 	if (r == 0) {

@@ -201,7 +201,7 @@ static const struct param file_rows[] = {
 static const struct param run_rows[] = {
 	{"language", PARAM_TEXT, NEEDED, 1, LANGUAGE_BYTES,
 		.help = "language, as program.languages names it"},
-	{"code", PARAM_TEXT, .max = CODE_BYTES, .help = "the program"},
+	{"code", PARAM_DATA, .max = CODE_BYTES, .help = "the program"},
 	{"cells", PARAM_TEXTS, .max = CELLS_MAX,
 		.help = "instead of code: cells as of a notebook, which run one after the other; a "
 			"cell that fails does not stop the others"},

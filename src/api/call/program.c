@@ -4,7 +4,7 @@
  * The run is a sequence of other operations, each with an answer that starts the next one:
  *
  *   session.create   the box, with the limits that the caller asks for
- *   file.write       each file, and the source file if a toolchain reads it
+ *   file.write       the source file, and each other file
  *   step.run         the compile line, if the language has one
  *   step.run         the program: as a step of its language's driver, or the run line; or each cell
  *   file.read        each file that the caller wants
@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCRIPT_BYTES = 4 << 20 };
+enum { SCRIPT_BYTES = 4 << 20, IDLE_MS = 60000 };
 
 enum stage { CREATE, WRITE, COMPILE, RUN, READ, CLOSE, STAGE_END_ };
 
@@ -109,14 +109,23 @@ static json_t *create_params(struct program *p)
 	for (size_t i = 0; i < ARRAY_LEN(passed); i++)
 		json_put_shared(out, passed[i], param_get(p->call->params, passed[i]));
 	json_put_text(out, "runtime", p->is_native ? p->toolchain->runtime : "shell");
+	/* Should the engine be killed, nobody would close the session. */
+	json_put_int(out, "idle_ms", IDLE_MS);
 	return out;
 }
 
-/* The file that is written next: the source, unless the driver gets it as code, then the files of
- * the caller. Returns: NULL behind the last. */
+/* Is the program a file? Drivers get it as code, but programs look for themselves: a process that
+ * imports __main__ again, a worker, `cat $0`. */
+static bool has_source(const struct program *p)
+{
+	return p->source[0] != '<' && !param_get(p->call->params, "cells");
+}
+
+/* The file that is written next: the source, then the files of the caller. Returns: NULL behind the
+ * last. */
 static json_t *write_params(struct program *p)
 {
-	size_t n_own = p->is_native ? 0 : 1, at = p->next++;
+	size_t n_own = has_source(p) ? 1 : 0, at = p->next++;
 	const json_t *params = p->call->params;
 	json_t *out;
 	if (at < n_own) {

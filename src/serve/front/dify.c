@@ -79,28 +79,40 @@ static const char *language_of(const char *name)
 					      : NULL;
 }
 
+/* Return the program: the code, behind the text that Dify wants to have before it. */
+static json_t *program(const struct front_call *c)
+{
+	json_t *code = json_object_get(c->body, "code");
+	const json_t *preload = json_object_get(c->body, "preload");
+	if (json_string_length(preload) == 0)
+		return json_incref(code);
+	json_t *line = json_string("\n"), *first = front_joined("", preload, line);
+	json_t *all = front_joined("", first, code);
+	json_decref(line);
+	json_decref(first);
+	return all;
+}
+
 static void start_run(struct front_call *c)
 {
-	bool is_wrong = false;
+	const json_t *code = json_object_get(c->body, "code");
+	const json_t *preload = json_object_get(c->body, "preload");
+	bool is_wrong = preload && !json_is_null(preload) && !json_is_string(preload);
 	const char *name = front_text(c, "language", "", &is_wrong);
-	const char *code = front_text(c, "code", "", &is_wrong);
-	const char *preload = front_text(c, "preload", "", &is_wrong);
 	const char *language = language_of(name);
-	if (is_wrong || !name[0] || !code[0]) {
-		fail_with(c, 200, BAD_REQUEST,
-			is_wrong	  ? "language, code and preload must be texts"
-				: name[0] ? "code is required"
-					  : "language is required");
-		return;
-	}
-	if (!language) {
+	if (is_wrong || (code && !json_is_string(code))) {
+		fail_with(c, 200, BAD_REQUEST, "language, code and preload must be texts");
+	} else if (!name[0] || json_string_length(code) == 0) {
+		fail_with(
+			c, 200, BAD_REQUEST, name[0] ? "code is required" : "language is required");
+	} else if (!language) {
 		fail_with(c, 400, BAD_REQUEST, "unsupported language");
-		return;
+	} else {
+		json_t *params = json_need(json_pack("{s:s}", "language", language));
+		json_put_new(params, "code", program(c));
+		front_run(c, params, json_is_true(json_object_get(c->body, "enable_network")),
+			on_ran);
 	}
-	front_run(c,
-		json_pack("{s:s, s:o}", "language", language, "code",
-			json_sprintf("%s%s%s", preload, preload[0] ? "\n" : "", code)),
-		json_is_true(json_object_get(c->body, "enable_network")), on_ran);
 }
 
 /* ---- dependencies: the Python packages that programs can import ---- */
@@ -138,7 +150,7 @@ static void start_list(struct front_call *c)
 static void start_update(struct front_call *c)
 {
 	fail_with(c, 200, BAD_REQUEST,
-		"packages come from the host or from a template: retort template build");
+		"packages are those of the host, where its operator installs them");
 }
 
 static const struct front_row rows[] = {

@@ -94,7 +94,9 @@ void front_answer(struct front_call *c, unsigned status, json_t *body)
 
 void front_fail(struct front_call *c, const struct err *err)
 {
-	c->wire->fail(c, (unsigned)err_http(err->code), err);
+	/* Status 499 is for a client that has gone; here it is the engine that stops. */
+	unsigned status = err->code == ERR_INTERRUPTED ? 503 : (unsigned)err_http(err->code);
+	c->wire->fail(c, status, err);
 }
 
 void front_nothing(struct front_call *c)
@@ -107,6 +109,9 @@ void front_nothing(struct front_call *c)
 static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct front_call *c = arg;
+	const char *session = json_get_text(result, "session");
+	if (session[0] && c->x)
+		(void)http_set_header(c->x, "X-Retort-Session", session);
 	c->answered(c, result, err);
 }
 
@@ -128,7 +133,6 @@ void front_box(const struct front_call *c, json_t *params, bool has_net)
 	json_t *limits = json_need(json_copy(json_object_get(box, "limits")));
 	(void)json_object_update(limits, json_object_get(params, "limits"));
 	json_put_new(params, "limits", limits);
-	json_put_shared(params, "template", json_object_get(box, "template"));
 	if (strcmp(language, "python") == 0)
 		json_put_shared(params, "preload", json_object_get(box, "preload"));
 	if (has_net && principal_may_have_net(c->context->principal))

@@ -9,8 +9,8 @@ struct front_set;
 struct front_set_config {
 	const char *const *names;
 	size_t n_names;
-	/* Parameters of session.create for the boxes of fronts: `template`, `preload`, `net` and
-	 * `limits` are used. Borrowed. */
+	/* Parameters of session.create for the boxes of fronts: `preload`, `net` and `limits` are
+	 * used. Borrowed. */
 	const json_t *box;
 };
 

@@ -203,6 +203,11 @@ static const struct language *find_language(const char *name)
 	return NULL;
 }
 
+static bool is_text(const json_t *value)
+{
+	return !value || json_is_null(value) || json_is_string(value);
+}
+
 static bool is_count(const json_t *value)
 {
 	return !value || json_is_null(value) ||
@@ -212,15 +217,15 @@ static bool is_count(const json_t *value)
 static void start_execute(struct front_call *c)
 {
 	bool is_wrong = false;
-	const char *code = front_text(c, "generated_code", NULL, &is_wrong);
+	const json_t *code = json_object_get(c->body, "generated_code");
+	const json_t *input = json_object_get(c->body, "std_input");
 	const char *name = front_text(c, "language", "ipython", &is_wrong);
 	const char *verbosity = front_text(c, "traceback_verbosity", "Plain", &is_wrong);
 	const struct language *language = find_language(name);
-	(void)front_text(c, "std_input", "", &is_wrong);
-	if (is_wrong)
+	if (is_wrong || !is_text(code) || !is_text(input))
 		refuse(c, 400,
 			"generated_code, language, std_input and traceback_verbosity must be texts");
-	else if (!code)
+	else if (!json_is_string(code))
 		refuse(c, 400, "generated_code is required");
 	else if (!(json_number_value(json_object_get(c->body, "timeout")) > 0))
 		refuse(c, 400, "timeout must be a positive number of seconds");

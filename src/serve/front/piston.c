@@ -311,6 +311,15 @@ static json_t *signal_name(int number)
 	return name ? json_sprintf("SIG%s", name) : json_null();
 }
 
+/* Return the stream of which a part is left out, or NULL. */
+static const char *cut_stream(const json_t *record)
+{
+	const json_t *cut = json_object_get(record, "truncated");
+	return json_get_int(cut, "stdout_bytes") > 0	? "stdout"
+		: json_get_int(cut, "stderr_bytes") > 0 ? "stderr"
+							: NULL;
+}
+
 static json_t *phase(const json_t *record)
 {
 	const struct front_end end = front_read_end(record);
@@ -321,8 +330,13 @@ static json_t *phase(const json_t *record)
 		[FRONT_SIGNALLED] = {"SG", "Caught fatal signal"},
 		[FRONT_EXITED] = {"RE", "Exited with error status"}};
 	bool is_well = end.how == FRONT_EXITED && end.code == 0;
+	const char *cut = cut_stream(record), *status = is_well ? NULL : ends[end.how].status;
 	json_t *out = front_stdout(record), *message = json_null();
-	if (!is_well && (end.how == FRONT_EXITED || end.how == FRONT_SIGNALLED))
+	if (cut)
+		status = strcmp(cut, "stdout") == 0 ? "OL" : "EL";
+	if (cut)
+		message = json_sprintf("%s length exceeded", cut);
+	else if (!is_well && (end.how == FRONT_EXITED || end.how == FRONT_SIGNALLED))
 		message = json_sprintf("%s %d", ends[end.how].message,
 			end.how == FRONT_EXITED ? end.code : end.signal);
 	else if (!is_well)
@@ -332,9 +346,8 @@ static json_t *phase(const json_t *record)
 		end.how == FRONT_EXITED ? json_integer(end.code) : json_null(), "signal",
 		end.how == FRONT_EXITED ? json_null() : signal_name(end.signal), "output",
 		front_joined("", out, json_object_get(record, "stderr")), "message", message,
-		"status", is_well ? json_null() : json_string(ends[end.how].status), "memory",
-		end.memory_bytes, "cpu_time", (json_int_t)end.cpu_ms, "wall_time",
-		(json_int_t)end.wall_ms);
+		"status", status ? json_string(status) : json_null(), "memory", end.memory_bytes,
+		"cpu_time", (json_int_t)end.cpu_ms, "wall_time", (json_int_t)end.wall_ms);
 }
 
 static void on_ran(struct front_call *c, const json_t *result, const struct err *err)

@@ -7,8 +7,11 @@
 #include "serve/front/inside.h"
 
 #include "api/row/param.h"
+#include "base/buf.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { TIMEOUT_MS = 10000, CELLS_MS = 45000, STDERR_BYTES = 16 << 20 };
@@ -157,6 +160,35 @@ static json_t *answer(const char *status, const char *message, const json_t *res
 		files_back(json_object_get(result, "files")));
 }
 
+static void say_cut(struct buf *out, const json_t *record, const char *stream)
+{
+	char name[32];
+	snprintf(name, sizeof name, "%s_bytes", stream);
+	int64_t bytes = json_get_int(json_object_get(record, "truncated"), name);
+	if (bytes > 0)
+		buf_addf(out, "%" PRId64 " bytes of %s are left out; ", bytes, stream);
+}
+
+/* Say what the answer lacks: output over the limit, and files that exist but could not be given
+ * back. */
+static const char *say_lacks(struct buf *out, const json_t *result)
+{
+	static const char *const phases[] = {"compile", "run"};
+	const json_t *row;
+	size_t i;
+	for (i = 0; i < ARRAY_LEN(phases); i++) {
+		say_cut(out, json_object_get(result, phases[i]), "stdout");
+		say_cut(out, json_object_get(result, phases[i]), "stderr");
+	}
+	json_array_foreach(json_object_get(result, "unread"), i,
+		row) if (strcmp(json_get_text(row, "code"), "not_found") != 0)
+		buf_addf(out, "%s is not given back: %s; ", json_get_text(row, "path"),
+			json_get_text(row, "message"));
+	if (out->bytes > 2)
+		buf_cut(out, out->bytes - 2);
+	return buf_str(out);
+}
+
 static bool is_well(const json_t *record)
 {
 	const struct front_end end = front_read_end(record);
@@ -172,7 +204,9 @@ static void on_ran(struct front_call *c, const json_t *result, const struct err 
 	}
 	bool is_good = is_well(json_object_get(result, "compile")) &&
 		is_well(json_object_get(result, "run"));
-	front_answer(c, 200, answer(is_good ? "Success" : "Failed", "", result));
+	cleanup_buf struct buf lacks = BUF_INIT(STDERR_BYTES);
+	front_answer(
+		c, 200, answer(is_good ? "Success" : "Failed", say_lacks(&lacks, result), result));
 }
 
 static void start_run_code(struct front_call *c)
@@ -216,16 +250,19 @@ static json_t *cell_stderr(const json_t *record, const json_t *traceback)
 static json_t *cell(const json_t *record)
 {
 	const json_t *error = json_object_get(record, "error"), *value;
-	json_t *traceback = json_object_get(error, "traceback"), *errors = json_need(json_array());
+	const json_t *traceback = json_object_get(error, "traceback");
+	json_t *errors = json_need(json_array()), *lines = json_need(json_array());
+	(void)json_array_extend(lines, json_unconst(traceback));
 	json_t *shown = json_need(json_array());
 	(void)json_array_extend(shown, json_object_get(record, "displays"));
 	value = json_object_get(record, "value");
 	if (json_is_object(value))
 		json_add_shared(shown, value);
-	if (error)
+	if (json_is_object(error))
 		json_add_new(errors,
 			json_pack("{s:s, s:s, s:O}", "ename", json_get_text(error, "name"),
-				"evalue", json_get_text(error, "message"), "traceback", traceback));
+				"evalue", json_get_text(error, "message"), "traceback", lines));
+	json_decref(lines);
 	return json_pack("{s:O, s:o, s:o, s:o}", "stdout", json_object_get(record, "stdout"),
 		"stderr", cell_stderr(record, traceback), "display", shown, "error", errors);
 }
