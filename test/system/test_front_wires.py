@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -137,7 +138,8 @@ class Dify(Wires):
         self.assertEqual(said["data"]["stdout"], "a\0b\n")
         self.assertIn("c\0d", said["data"]["error"])
         said = self.answer(DIFY, {"language": "python3", "code": "print(1)\0print(2)"})
-        self.assertEqual((said["code"], said["data"]), (-400, None))
+        self.assertEqual((said["code"], said["data"]["stdout"], said["data"]["exit_code"]), (0, "", 1))
+        self.assertIn("null bytes", said["data"]["error"])
 
     def test_errors(self):
         for body in ({}, {"language": "python3"}, {"code": "1"}, {"language": "python3", "code": ""},
@@ -420,6 +422,81 @@ class Callers(harness.Case):
                 self.assertIn(b"ran", post(self.server, path, make("print('ran')"), self.bob).body)
                 c.close()
                 self.assertTrue(web.wait(lambda: self.server.rpc("session.list", self.ann)["sessions"] == []))
+
+
+
+class Told(harness.Case):
+    """What an answer says of itself."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = web.Server(*[word for name in NAMES for word in ("--front", name)])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def fusion(self, path, **body):
+        return post(self.server, path, body).json
+
+    def test_a_cell_that_crashes_has_an_error(self):
+        for code, names in (("import os; os._exit(3)", ["Exit"]), ("x = bytearray(3 << 30)", ["MemoryLimit", "MemoryError"]),
+                            ("import os; os.kill(os.getpid(), 9)", ["Killed"])):
+            said = self.fusion("/run_jupyter", cells=["x = 1", code, "print(x)"], memory_limit_MB=256)
+            self.assertEqual([len(c["error"]) for c in said["cells"]], [0, 1, 0])
+            self.assertIn(said["cells"][1]["error"][0]["ename"], names)
+            self.assertEqual(said["cells"][2]["stdout"], "1\n")
+
+    def test_cells_whose_time_is_over(self):
+        said = self.fusion("/run_jupyter", cells=["while True: pass", "print(1)"], total_timeout=1)
+        self.assertEqual((said["status"], said["driver"]["status"], len(said["cells"])), ("Failed", "TimeLimitExceeded", 1))
+        said = self.fusion("/run_jupyter", cells=["while True: pass", "print(1)"], cell_timeout=1)
+        self.assertEqual((said["status"], said["cells"][1]["stdout"]), ("Success", "1\n"))
+
+    def test_output_that_is_left_out(self):
+        code = "print('x' * 12000000)"
+        said = self.fusion(FUSION, language="python", code=code)
+        self.assertEqual((said["status"], said["message"]), ("Success", "1514241 bytes of stdout are left out"))
+        said = post(self.server, PISTON, {"language": "python", "version": "*", "files": [{"content": code}]}).json
+        self.assertEqual((said["run"]["status"], said["run"]["message"]), ("OL", "stdout length exceeded"))
+
+    def test_files_that_are_left_out(self):
+        said = self.fusion(FUSION, language="python", code="open('a', 'wb').truncate(17 << 20)", fetch_files=["a", "b"])
+        self.assertEqual((said["status"], said["files"]), ("Success", {}))
+        self.assertIn("a is not given back: the file has 17825792 bytes", said["message"])
+        self.assertNotIn("b is", said["message"])
+
+    def test_the_session_is_named(self):
+        for path, make in RUN.values():
+            answer = post(self.server, path, make("print(1)"))
+            steps = self.server.rpc("session.log", session=answer.headers["X-Retort-Session"])["steps"]
+            self.assertEqual(steps[0]["code"], "print(1)")
+
+    def test_a_program_finds_itself(self):
+        for language, code in (("python", "print(len(open(__file__).read()))"), ("bash", "wc -c < $0"),
+                               ("nodejs", "console.log(require('fs').readFileSync(__filename).length)")):
+            self.assertEqual(self.fusion(FUSION, language=language, code=code)["run_result"]["stdout"], f"{len(code)}\n")
+        spawn = ("import multiprocessing as m\ndef f(x): return x + 1\n"
+                 "if __name__ == '__main__':\n    with m.get_context('spawn').Pool(1) as p: print(p.map(f, [1]))")
+        self.assertEqual(self.fusion(FUSION, language="python", code=spawn, run_timeout=60)["run_result"]["stdout"], "[2]\n")
+
+    def test_a_session_that_nobody_closes_ends_by_itself(self):
+        """An engine that is killed leaves the sessions of its programs in the journal."""
+        seen = []
+        code = "import time; time.sleep(2)"
+        asking = threading.Thread(target=lambda: self.fusion(FUSION, language="python", code=code))
+        asking.start()
+        while asking.is_alive():
+            seen += self.server.rpc("session.list")["sessions"]
+        asking.join()
+        self.assertTrue(seen)
+        self.assertEqual({s["idle_ms"] for s in seen}, {60000})
+
+    def test_a_preload_that_is_not_there(self):
+        done = harness.retort("serve", "--no-socket", "--no-journal", "--listen", "127.0.0.1:0", "--front", "dify",
+                               "--front-preload", "no_such_module")
+        self.assertEqual(done.status, 2)
+        self.assertIn("--front-preload: ModuleNotFoundError", done.err)
 
 
 if __name__ == "__main__":

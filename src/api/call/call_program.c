@@ -50,6 +50,8 @@ static json_t *list_languages(void)
 	return languages;
 }
 
+#define END_MARK "\001end\t" /* behind the last version */
+
 /* ---- versions: two programs in boxes tell them, one in bash and one in SQL ---- */
 
 /* The list so far, and the run that is under way. */
@@ -117,16 +119,18 @@ static json_t *versions_program(void)
 		if (t->version && toolchain_find(t->language) == t && toolchain_program(t, path))
 			buf_addf(&out, "program=%s; printf '\\001%s\\t'; { %s; } 2>&1 </dev/null\n",
 				path, t->language, t->version);
+	buf_add(&out, "printf '\\001end\\t'\n");
 	return json_stringn(buf_str(&out), out.bytes);
 }
 
 static void ask(struct asking *a);
 
-/* Return whether a program has come to its end, with whatever exit status. */
-static bool is_whole(const json_t *record)
+/* Return whether all programs have been asked. The caller may have stopped the one that asks them.
+ */
+static bool is_whole(const struct asking *a, const json_t *record)
 {
-	const char *status = json_get_text(record, "status");
-	return strcmp(status, "ok") == 0 || strcmp(status, "error") == 0;
+	return a->is_sql ? strcmp(json_get_text(record, "status"), "ok") == 0
+			 : strstr(json_get_text(record, "stdout"), END_MARK) != NULL;
 }
 
 static void on_told(void *arg, const json_t *result, const struct err *err)
@@ -135,7 +139,7 @@ static void on_told(void *arg, const json_t *result, const struct err *err)
 	struct operation_call *call = a->call;
 	const json_t *record = json_object_get(result, "run");
 	struct err late;
-	if (result && !is_whole(record)) {
+	if (result && !is_whole(a, record)) {
 		(void)err_set(&late, ERR_BUSY, "the languages did not tell their versions in time");
 		(void)err_hint(&late, "try again when the host has less to do");
 		result = NULL;

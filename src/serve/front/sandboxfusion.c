@@ -274,9 +274,9 @@ static void on_cells(struct front_call *c, const json_t *result, const struct er
 	double ms = 0;
 	if (!result) {
 		front_answer(c, 200,
-			json_pack("{s:s, s:s, s:n, s:[], s:n, s:{}}", "status", "SandboxError",
-				"message", err->msg, "driver", "cells", "executor_pod_name",
-				"files"));
+			json_pack("{s:s, s:o, s:n, s:[], s:n, s:{}}", "status", "SandboxError",
+				"message", json_new_text(err->msg, strlen(err->msg)), "driver",
+				"cells", "executor_pod_name", "files"));
 		return;
 	}
 	json_t *cells = json_need(json_array());
