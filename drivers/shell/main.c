@@ -325,7 +325,8 @@ static void run_once(
 		.stdin_fd = d->bash.stdin_fd,
 		.signal_fd = d->signal_fd,
 		.channel_fd = d->channel.fd};
-	/* The session's shell has nothing more to do. If it outlived us, it would complain of it. */
+	/* The session's shell has nothing more to do. If it outlived us, it would complain of it.
+	 */
 	bash_kill(&d->bash);
 	int status = script_run(&once);
 	if (status == -ENOSPC) {
