@@ -10,6 +10,7 @@
 #include "base/attr.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { N_NUMBERS = 3, NUMBER_MAX = 1000000000 };
@@ -110,9 +111,7 @@ static bool is_in_alternative(const struct version *v, const char **at, bool *is
 	char op[3], word[5];
 	for (*at += strspn(*at, " "); **at && **at != '|'; *at += strspn(*at, " ")) {
 		read_operator(at, op);
-		word[0] = '|';
-		memcpy(word + 1, op, strlen(op));
-		memcpy(word + 1 + strlen(op), "|", 2);
+		snprintf(word, sizeof word, "|%s|", op);
 		if ((op[0] && !strstr(operators, word)) || !read_version(at, &of) ||
 			(**at && **at != ' ' && **at != '|')) {
 			*is_valid = false;
