@@ -228,6 +228,13 @@ class Files(Programs):
         self.assertEqual(unread["nope"], "not_found")
         self.assertTrue(all(f["message"] for f in done["unread"]))
 
+    def test_long_names_of_files_that_are_not_there(self):
+        """The message may end within a character."""
+        for n in range(115, 130):
+            path = "x" * (n % 2) + "é" * n
+            unread = self.run_program("1", collect=[path])["unread"]
+            self.assertEqual([u["path"] for u in unread], [path])
+
     def test_files_of_a_program_that_fails(self):
         done = self.run_program("open('a', 'w').write('x')\nexit(3)", collect=["a"])
         self.assertEqual((done["run"]["exit_code"], [f["content"] for f in done["files"]]), (3, ["x"]))

@@ -118,7 +118,7 @@ static json_t *create_params(struct program *p)
  * imports __main__ again, a worker, `cat $0`. */
 static bool has_source(const struct program *p)
 {
-	return p->source[0] != '<' && !param_get(p->call->params, "cells");
+	return (!p->is_native || p->source[0] != '<') && !param_get(p->call->params, "cells");
 }
 
 /* The file that is written next: the source, then the files of the caller. Returns: NULL behind the
@@ -259,9 +259,9 @@ static void on_ran(struct program *p, const json_t *answer)
 static void add_unread(struct program *p, const struct err *err)
 {
 	const json_t *wanted = param_get(p->call->params, "collect");
-	json_t *row =
-		json_need(json_pack("{s:O, s:s, s:s}", "path", json_array_get(wanted, p->next - 1),
-			"code", err_word(err->code), "message", err->msg));
+	json_t *row = json_need(json_pack("{s:O, s:s}", "path", json_array_get(wanted, p->next - 1),
+		"code", err_word(err->code)));
+	json_put_text(row, "message", err->msg); /* which may end within a character */
 	json_add_new(json_object_get(p->result, "unread"), row);
 }
 
@@ -425,9 +425,10 @@ void program_start(struct operation_call *call)
 	if (param_get(call->params, "cells"))
 		json_put_new(p->result, "cells", json_array());
 	/* In another root file system the program may have another path, so its name is used. */
+	const char *programs = t->programs ? t->programs : "";
 	snprintf(p->path, sizeof p->path, "%.*s",
-		has_rootfs ? (int)strcspn(t->programs ? t->programs : "", "|") : (int)strlen(path),
-		has_rootfs ? t->programs : path);
+		(int)(has_rootfs ? strcspn(programs, "|") : strlen(path)),
+		has_rootfs ? programs : path);
 	call->following = p;
 	call->cancel = cancel;
 	p->turn.begin = begin;
