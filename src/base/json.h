@@ -78,3 +78,10 @@ void json_add_shared(json_t *array, const json_t *value);
  * Returns: never NULL.
  */
 json_t *json_new_text(const char *text, size_t bytes);
+
+/* ---- texts that are not parsed yet ---- */
+
+/* Estimate the memory that parsing needs: count the values in a text, which are containers, their
+ * members and elements. Accepts any bytes; for a text that is not JSON the count is
+ * meaningless. */
+size_t json_parts(const char *data, size_t bytes);

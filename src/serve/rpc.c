@@ -3,7 +3,6 @@
 
 #include "api/text/json.h"
 #include "base/json.h"
-#include "base/json_parts.h"
 
 #include <errno.h>
 #include <stdint.h>

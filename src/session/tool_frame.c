@@ -2,7 +2,6 @@
 #include "session/tool_frame.h"
 
 #include "base/json.h"
-#include "base/json_parts.h"
 #include "base/utf8.h"
 
 #include <errno.h>

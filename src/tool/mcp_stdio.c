@@ -3,7 +3,7 @@
 #include "base/timer.h"
 #include "tool/mcp_link.h"
 
-#include "base/json_parts.h"
+#include "base/json.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "net/lines.h"

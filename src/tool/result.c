@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/json_parts.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "agent/loop/inside.h"
 #include "agent/loop/loop.h"
 #include "agent/loop/loop_state.h"
-#include "base/json_parts.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,6 @@
 #include "base/ascii.h"
 #include "base/attr.h"
 #include "base/json.h"
-#include "base/json_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

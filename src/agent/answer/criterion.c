@@ -3,7 +3,6 @@
 
 #include "base/attr.h"
 #include "base/json.h"
-#include "base/json_parts.h"
 #include "tool/fit.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "agent/answer/answer.h"
 #include "base/ascii.h"
 #include "base/json.h"
-#include "base/json_parts.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "agent/query/asker.h"
 
 #include "base/json.h"
-#include "base/json_parts.h"
 #include "tool/number.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/wire/failure.h"
 
-#include "base/json_parts.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "agent/wire/recording.h"
 
 #include "base/json.h"
-#include "base/json_parts.h"
 #include "base/num.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "agent/wire/reduction.h"
 
 #include "base/json.h"
-#include "base/json_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "base/id.h"
 #include "base/json.h"
-#include "base/json_parts.h"
 #include "base/utf8.h"
 
 #include <dirent.h>

@@ -14,7 +14,6 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/json_parts.h"
 #include "base/num.h"
 #include "base/utf8.h"
 
