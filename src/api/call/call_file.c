@@ -128,7 +128,7 @@ static const struct param files_rows[] = {
 	MAY_GIVE("truncated", PARAM_FLAG, "there were too many files to look at all"),
 	{"directories", PARAM_TEXTS, .help = "if truncated: the subdirectories of the directory"},
 };
-static const struct param content_rows[] = {
+const struct param file_content_rows[FILE_CONTENT_ROWS] = {
 	GIVES("path", PARAM_TEXT, "as requested"),
 	GIVES("content", PARAM_DATA, "bytes of the file, in that encoding"),
 	{"encoding", PARAM_CHOICE, NEEDED, .choices = "utf-8|base64",
@@ -152,7 +152,7 @@ static const struct operation rows[] = {
 		.errors = "not_found|access|busy|gone|box", .example = "{'session': 'demo'}",
 		.answer = "{'files': [{'path': 'notes.txt', 'size': 6, 'mime': 'text/plain'}]}",
 		.start = start_list},
-	{"file.read", "Read a file of a workspace", ROWS(read_rows), RESULT(content_rows),
+	{"file.read", "Read a file of a workspace", ROWS(read_rows), RESULT(file_content_rows),
 		.label = OPERATION_PROGRAM, .limits = "At most 16 MiB per call.",
 		.errors = "not_found|access|busy|gone|box",
 		.example = "{'session': 'demo', 'path': 'notes.txt'}",

@@ -226,15 +226,6 @@ static const struct param run_rows[] = {
 		.help = "wall time of all cells together (default: no limit)"},
 	ORDER_BOX_ROWS,
 };
-static const struct param collected_rows[] = {
-	GIVES("path", PARAM_TEXT, "path, relative to the workspace"),
-	GIVES("content", PARAM_DATA, "content of the file, in that encoding"),
-	{"encoding", PARAM_CHOICE, NEEDED, .choices = "utf-8|base64",
-		.help = "base64 if the bytes are not UTF-8 text"},
-	GIVES("size", PARAM_COUNT, "bytes of the file"),
-	GIVES("offset", PARAM_COUNT, "0"),
-	MAY_GIVE("inode", PARAM_TEXT, "as in file.read"),
-};
 static const struct param unread_rows[] = {
 	GIVES("path", PARAM_TEXT, "path, as it was asked for"),
 	GIVES("code", PARAM_TEXT, "error code, such as not_found"),
@@ -249,7 +240,7 @@ static const struct param ran_rows[] = {
 		"record of the program; absent if the compiler's status is not ok"),
 	MAY_GIVE("cells", PARAM_OBJECTS,
 		"records of the cells; fewer than were given if total_timeout_ms was reached"),
-	{"files", PARAM_OBJECTS, NEEDED, FIELDS(collected_rows), .help = "the files of collect"},
+	{"files", PARAM_OBJECTS, NEEDED, FIELDS(file_content_rows), .help = "the files of collect"},
 	{"unread", PARAM_OBJECTS, NEEDED, FIELDS(unread_rows),
 		.help = "files of collect that could not be given back"},
 };

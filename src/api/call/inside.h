@@ -19,6 +19,10 @@ enum {
 };
 #define TIME_MS (INT64_C(1) << 40)
 
+/* Rows of a file with its content, as file.read gives it. Defined in call_file.c. */
+enum { FILE_CONTENT_ROWS = 6 };
+extern const struct param file_content_rows[FILE_CONTENT_ROWS];
+
 /* Initializers for an array of rows and its length. */
 #define ROWS(rows)   .params = (rows), .n_params = ARRAY_LEN(rows)
 #define RESULT(rows) .result = (rows), .n_result = ARRAY_LEN(rows)
