@@ -117,6 +117,22 @@ json_t *front_stdout(const json_t *record)
 	return json_new_text(buf_str(&out), out.bytes);
 }
 
+size_t front_stderr_bytes(const json_t *record)
+{
+	const json_t *text = json_object_get(record, "stderr"), *line;
+	const json_t *lines = json_object_get(json_object_get(record, "error"), "traceback");
+	cleanup_buf struct buf end = BUF_INIT(STDOUT_BYTES);
+	size_t i, bytes = json_string_length(text);
+	json_array_foreach(lines, i, line)
+	{
+		buf_append(&end, json_string_value(line), json_string_length(line));
+		buf_add(&end, "\n");
+	}
+	bool is_end = buf_error(&end) == 0 && end.bytes <= bytes &&
+		memcmp(json_string_value(text) + bytes - end.bytes, buf_str(&end), end.bytes) == 0;
+	return is_end ? bytes - end.bytes : bytes;
+}
+
 json_t *front_joined(const char *before, const json_t *a, const json_t *b)
 {
 	cleanup_buf struct buf out = BUF_INIT(2 * STDOUT_BYTES);

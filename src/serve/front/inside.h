@@ -100,6 +100,9 @@ struct front_end front_read_end(const json_t *record);
 /* Return what the program has printed: stdout, and in SQL the rows of all queries, as sqlite3
  * prints them: one per line, with "|" between the columns. Owns: the caller decrefs. */
 json_t *front_stdout(const json_t *record);
+/* Return how many bytes a cell has written to stderr, without the traceback of its error, which is
+ * the last thing there. */
+size_t front_stderr_bytes(const json_t *record);
 /* Return @before and both texts as one. They may contain NUL. Owns: the caller decrefs. */
 json_t *front_joined(const char *before, const json_t *a, const json_t *b);
 /* Return a file of program.run in base64. Owns: the caller decrefs. Returns: NULL if memory is

@@ -11,6 +11,7 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "serve/front/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,16 +193,8 @@ static void add_reason(struct buf *out, const json_t *record, const json_t *time
 
 json_t *nemo_cell_stderr(const json_t *record, const json_t *timeout, enum nemo_verbosity verbosity)
 {
-	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES), traceback = BUF_INIT(TEXT_BYTES);
-	const json_t *text = json_object_get(record, "stderr");
-	const char *data = json_string_value(text);
-	size_t bytes = json_string_length(text);
-	add_lines(&traceback, json_object_get(json_object_get(record, "error"), "traceback"));
-	/* The traceback is the last thing that a step writes to stderr. */
-	if (data && bytes >= traceback.bytes &&
-		memcmp(data + bytes - traceback.bytes, buf_str(&traceback), traceback.bytes) == 0)
-		bytes -= traceback.bytes;
-	buf_append(&out, data, bytes);
+	cleanup_buf struct buf out = BUF_INIT(TEXT_BYTES);
+	buf_append(&out, json_get_text(record, "stderr"), front_stderr_bytes(record));
 	add_reason(&out, record, timeout);
 	return finish(&out, verbosity);
 }

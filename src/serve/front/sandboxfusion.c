@@ -233,20 +233,6 @@ static json_t *cells_params(struct front_call *c)
 	return params;
 }
 
-/* Return what a cell has written to stderr, without the traceback of its error, which is told
- * apart. */
-static json_t *cell_stderr(const json_t *record, const json_t *traceback)
-{
-	const json_t *text = json_object_get(record, "stderr"), *line;
-	cleanup_buf struct buf end = BUF_INIT(STDERR_BYTES);
-	size_t i, bytes = json_string_length(text);
-	json_array_foreach(traceback, i, line) buf_addf(&end, "%s\n", json_string_value(line));
-	if (end.bytes > 0 && end.bytes <= bytes &&
-		memcmp(json_string_value(text) + bytes - end.bytes, end.data, end.bytes) == 0)
-		bytes -= end.bytes;
-	return json_stringn(json_string_value(text), bytes);
-}
-
 static json_t *cell(const json_t *record)
 {
 	const json_t *error = json_object_get(record, "error"), *value;
@@ -264,7 +250,8 @@ static json_t *cell(const json_t *record)
 				"evalue", json_get_text(error, "message"), "traceback", lines));
 	json_decref(lines);
 	return json_pack("{s:O, s:o, s:o, s:o}", "stdout", json_object_get(record, "stdout"),
-		"stderr", cell_stderr(record, traceback), "display", shown, "error", errors);
+		"stderr", json_stringn(json_get_text(record, "stderr"), front_stderr_bytes(record)),
+		"display", shown, "error", errors);
 }
 
 static void on_cells(struct front_call *c, const json_t *result, const struct err *err)
