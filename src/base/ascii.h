@@ -38,3 +38,9 @@ static inline int ascii_hex_value(int c)
 		return c - '0';
 	return (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
+
+/* Return @c in lower case, if it is a letter of ASCII. */
+static inline char ascii_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}

@@ -13,8 +13,9 @@
  * (runtime.h) are run by its driver; for all others, `run` starts them.
  *
  * `compile` and `run` are bash. They find `program`, the path of the program; `source`, the name of
- * the source file; `sources`, an array of it and of all files beside it with the same ending; and
- * the program's arguments as positional parameters.
+ * the source file; `sources`, an array of it and of all files beside it with the same ending;
+ * `flags`, an array of the caller's arguments for the compiler; and the program's arguments as
+ * positional parameters.
  */
 struct toolchain {
 	const char *language; /* "cpp" */

@@ -12,10 +12,8 @@
 #include <string.h>
 
 enum {
-	FILES_MAX = 1000,
 	COLLECT_MAX = 256,
 	CELLS_MAX = 1000,
-	LANGUAGE_BYTES = 64,
 	ASK_MS = 60000,
 	ASK_MEMORY_BYTES = 512 << 20
 };
@@ -196,30 +194,52 @@ static void start_languages(struct operation_call *call)
 
 /* ---- rows of the table of operations ---- */
 
-static const struct param file_rows[] = {
+const struct param program_file_rows[PROGRAM_FILE_ROWS] = {
 	{"path", PARAM_TEXT, NEEDED, 1, PATH_BYTES, .help = "path, relative to the workspace"},
 	{"content", PARAM_DATA, NEEDED, .help = "content of the file"},
 	{"encoding", PARAM_CHOICE, .choices = "utf-8|base64", .fallback = "utf-8",
 		.help = "encoding of content"},
 };
+#define PROGRAM_LANGUAGE                                                                           \
+	{                                                                                          \
+		"language", PARAM_TEXT, NEEDED, 1, LANGUAGE_BYTES,                                 \
+			.help = "language, as program.languages names it"                          \
+	}
+static const struct param build_rows[] = {
+	PROGRAM_LANGUAGE,
+	{"code", PARAM_DATA, NEEDED, .max = CODE_BYTES, .help = "the program"},
+	{"filename", PARAM_TEXT, .min = 1, .max = 255, .help = HELP_FILENAME},
+	{"files", PARAM_OBJECTS, .max = FILES_MAX, FIELDS(program_file_rows), .help = HELP_FILES},
+	{"compile_args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = HELP_COMPILE_ARGS},
+	{"compile_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS, .help = HELP_COMPILE_TIMEOUT},
+	ORDER_BOX_ROWS,
+};
+static const struct param built_rows[] = {
+	GIVES("language", PARAM_TEXT, "language"),
+	MAY_GIVE("session", PARAM_TEXT,
+		"session for `built` of program.run, to be closed afterwards; it ends by itself "
+		"after ten minutes without use; absent if the compiler's status is not ok"),
+	MAY_GIVE("compile", PARAM_OBJECT,
+		"record of the compiler, as step.run gives it; absent if nothing was compiled"),
+};
 static const struct param run_rows[] = {
-	{"language", PARAM_TEXT, NEEDED, 1, LANGUAGE_BYTES,
-		.help = "language, as program.languages names it"},
+	PROGRAM_LANGUAGE,
 	{"code", PARAM_DATA, .max = CODE_BYTES, .help = "the program"},
 	{"cells", PARAM_TEXTS, .max = CELLS_MAX,
 		.help = "instead of code: cells as of a notebook, which run one after the other; a "
 			"cell that fails does not stop the others"},
-	{"filename", PARAM_TEXT, .min = 1, .max = 255,
-		.help = "name of the program's file (default: that of its language, such as main.cpp)"},
-	{"files", PARAM_OBJECTS, .max = FILES_MAX, FIELDS(file_rows),
-		.help = "other files of the program; those with the ending of the program's file "
-			"are compiled with it"},
+	{"filename", PARAM_TEXT, .min = 1, .max = 255, .help = HELP_FILENAME},
+	{"files", PARAM_OBJECTS, .max = FILES_MAX, FIELDS(program_file_rows), .help = HELP_FILES},
+	{"built", PARAM_TEXT, .min = 1, .max = SESSION_BYTES,
+		.help = "session of program.build, in a branch of which the program runs instead of "
+			"in a new box; `files` are added"},
+	{"compile_args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = HELP_COMPILE_ARGS},
+	{"large_stack", PARAM_FLAG, .fallback = "false", .help = HELP_LARGE_STACK},
 	{"args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = "arguments of the program"},
 	{"stdin", PARAM_DATA, .max = CODE_BYTES, .help = "standard input (default: empty)"},
 	{"collect", PARAM_TEXTS, .max = COLLECT_MAX,
 		.help = "files of the workspace to give back, by path"},
-	{"compile_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
-		.help = "wall time of the compiler (default: limits.timeout_ms)"},
+	{"compile_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS, .help = HELP_COMPILE_TIMEOUT},
 	{"timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
 		.help = "wall time of the program, or of each cell (default: limits.timeout_ms)"},
 	{"total_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
@@ -276,6 +296,15 @@ static const struct operation rows[] = {
 		.answer = "{'language': 'python', 'run': {'status': 'ok', 'stdout': '42\\n'}, "
 			  "'files': []}",
 		.start = program_start},
+	{"program.build", "Write the files of a program into a new box and compile it",
+		ROWS(build_rows), RESULT(built_rows), .label = OPERATION_PROGRAM,
+		.errors =
+			"not_found|access|runtime|box|limit|quota|gone|no_space|interrupted|denied",
+		.answer_bytes = 0,
+		.example = "{'language': 'c', 'code': 'int main(void) { return 0; }'}",
+		.answer = "{'language': 'c', 'session': 's-7k2mq4x5ta', 'compile': {'status': "
+			  "'ok'}}",
+		.start = program_start_build},
 	{"program.languages", "List the languages of program.run", ROWS(asked_rows),
 		RESULT(languages_rows), .label = OPERATION_PROGRAM,
 		.errors = "box|limit|quota|gone|no_space|interrupted|busy", .example = "{}",

@@ -1,9 +1,10 @@
 /*
- * program.run: a whole program, with its files and input, in a box of its own.
+ * program.run: a whole program, with its files and input, in a box of its own. program.build: the
+ * same up to the compiler, for runs in branches of its session.
  *
  * The run is a sequence of other operations, each with an answer that starts the next one:
  *
- *   session.create   the box, with the limits that the caller asks for
+ *   session.create   the box, with the limits that the caller asks for; or session.branch
  *   file.write       the source file, and each other file
  *   step.run         the compile line, if the language has one
  *   step.run         the program: as a step of its language's driver, or the run line; or each cell
@@ -29,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCRIPT_BYTES = 4 << 20, IDLE_MS = 60000 };
+enum { SCRIPT_BYTES = 4 << 20, IDLE_MS = 60000, BUILT_IDLE_MS = 600000 };
 
 enum stage { CREATE, WRITE, COMPILE, RUN, READ, CLOSE, STAGE_END_ };
 
@@ -38,6 +39,8 @@ struct program {
 	struct operation_call *call;
 	const struct toolchain *toolchain;
 	bool is_native;	     /* the program is a step in the language's own driver */
+	bool is_build;	     /* program.build: the program is not run, its session stays */
+	const char *built;   /* the session of program.build of which this runs in a branch */
 	char path[PATH_MAX]; /* of the toolchain's program */
 	const char *source;
 	enum stage stage;
@@ -70,6 +73,20 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_add(out, "'");
 }
 
+/* Append an array of bash called @name with the texts in @list. */
+static void add_quoted_all(struct buf *out, const char *name, const json_t *list)
+{
+	const json_t *text;
+	size_t i;
+	buf_addf(out, "; %s=(", name);
+	json_array_foreach(list, i, text)
+	{
+		buf_add(out, " ");
+		add_quoted(out, json_string_value(text));
+	}
+	buf_add(out, ")");
+}
+
 static bool has_same_ending(const char *a, const char *b)
 {
 	const char *x = strrchr(a, '.'), *y = strrchr(b, '.');
@@ -95,22 +112,31 @@ static json_t *make_script(const struct program *p, const char *line)
 		buf_add(&out, " ");
 		add_quoted(&out, path);
 	}
-	buf_addf(&out, ")\n%s\n", line);
+	buf_add(&out, ")");
+	add_quoted_all(&out, "flags", param_get(p->call->params, "compile_args"));
+	if (p->stage == RUN && param_flag(p->call->params, "large_stack"))
+		buf_add(&out, "\nulimit -S -s \"$(ulimit -H -s)\"");
+	buf_addf(&out, "\n%s\n", line);
 	return buf_error(&out) < 0 ? NULL : json_stringn(buf_str(&out), out.bytes);
 }
 
 /* ---- the parameters of each stage ---- */
 
+static const char *const of_box[] = {"preload", "python", "template", "rootfs", "volumes", "env",
+	"net", "secrets", "limits", "seed", "time"};
+
 static json_t *create_params(struct program *p)
 {
-	static const char *const passed[] = {"preload", "python", "template", "rootfs", "volumes",
-		"env", "net", "secrets", "limits", "seed", "time"};
 	json_t *out = json_need(json_object());
-	for (size_t i = 0; i < ARRAY_LEN(passed); i++)
-		json_put_shared(out, passed[i], param_get(p->call->params, passed[i]));
+	if (p->built) {
+		json_put_text(out, "session", p->built);
+		return out;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(of_box); i++)
+		json_put_shared(out, of_box[i], param_get(p->call->params, of_box[i]));
 	json_put_text(out, "runtime", p->is_native ? p->toolchain->runtime : "shell");
 	/* Should the engine be killed, nobody would close the session. */
-	json_put_int(out, "idle_ms", IDLE_MS);
+	json_put_int(out, "idle_ms", p->is_build ? BUILT_IDLE_MS : IDLE_MS);
 	return out;
 }
 
@@ -118,7 +144,8 @@ static json_t *create_params(struct program *p)
  * imports __main__ again, a worker, `cat $0`. */
 static bool has_source(const struct program *p)
 {
-	return (!p->is_native || p->source[0] != '<') && !param_get(p->call->params, "cells");
+	return (!p->is_native || p->source[0] != '<') && !param_get(p->call->params, "cells") &&
+		!p->built;
 }
 
 /* The file that is written next: the source, then the files of the caller. Returns: NULL behind the
@@ -158,7 +185,7 @@ static json_t *step_params(struct program *p, const char *line, const char *time
 static json_t *compile_params(struct program *p)
 {
 	const struct toolchain *t = p->toolchain;
-	if (p->next++ > 0 || p->is_native || !t->compile)
+	if (p->next++ > 0 || p->is_native || !t->compile || p->built)
 		return NULL;
 	return step_params(p, t->compile, "compile_timeout_ms");
 }
@@ -198,7 +225,7 @@ static json_t *run_params(struct program *p)
 	const json_t *cells = param_get(p->call->params, "cells");
 	if (cells)
 		return cell_params(p, cells);
-	if (p->next++ > 0 || !is_compiled(p))
+	if (p->next++ > 0 || p->is_build || !is_compiled(p))
 		return NULL;
 	json_t *out = step_params(p, p->is_native ? NULL : p->toolchain->run, "timeout_ms");
 	json_put_bool(out, "script", true);
@@ -221,7 +248,8 @@ static json_t *read_params(struct program *p)
 
 static json_t *close_params(struct program *p)
 {
-	return p->next++ == 0 && p->session ? json_need(json_object()) : NULL;
+	bool stays = p->is_build && !p->err.code && is_compiled(p);
+	return p->next++ == 0 && p->session && !stays ? json_need(json_object()) : NULL;
 }
 
 /* ---- the answers ---- */
@@ -307,6 +335,12 @@ static void finish(struct program *p)
 {
 	struct err err = p->err;
 	json_t *result = err.code ? NULL : json_incref(p->result);
+	if (result && p->is_build) {
+		(void)json_object_del(result, "files");
+		(void)json_object_del(result, "unread");
+		if (!is_compiled(p))
+			(void)json_object_del(result, "session");
+	}
 	if (p->call->context->programs)
 		fair_line_end(&p->turn);
 	answer(p, result, &err);
@@ -356,7 +390,9 @@ static void go_on(struct program *p)
 	}
 	if (p->session)
 		json_put_text(params, "session", p->session);
-	operation_start(p->call->context, operation_find(stages[p->stage].operation), params,
+	bool is_branch = p->stage == CREATE && p->built;
+	operation_start(p->call->context,
+		operation_find(is_branch ? "session.branch" : stages[p->stage].operation), params,
 		&listener, &p->under_way);
 	json_decref(params);
 }
@@ -375,12 +411,38 @@ static void cancel(struct operation_call *call)
 		operation_cancel(p->under_way);
 }
 
+/* Check the parameters of a run in a branch of a session of program.build. */
+static int check_built(const json_t *params, const struct toolchain *t, struct err *err)
+{
+	static const char *const of_build[] = {"cells", "compile_args", "compile_timeout_ms"};
+	const char *given = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(of_box) + ARRAY_LEN(of_build); i++) {
+		const char *name = i < ARRAY_LEN(of_box) ? of_box[i] : of_build[i - ARRAY_LEN(of_box)];
+		given = given || !param_get(params, name) ? given : name;
+	}
+	if (given)
+		return err_fail(err, ERR_USAGE, "give it to `program.build`",
+			"%s: given together with built", given);
+	if (t->runtime && !param_get(params, "code"))
+		return err_fail(err, ERR_USAGE, "give the code again: its driver runs it",
+			"code: missing, programs in %s are not compiled", t->language);
+	if (!t->runtime && param_get(params, "code"))
+		return err_fail(err, ERR_USAGE, "leave it out",
+			"code: given together with built, in which it is compiled");
+	return 0;
+}
+
 /* Check what the rows of the parameters cannot express. */
 static int check_params(const json_t *params, const struct toolchain *t, struct err *err)
 {
 	static const char *const not_of_cells[] = {"args", "stdin", "filename"};
 	const json_t *code = param_get(params, "code"), *cells = param_get(params, "cells");
 	const char *filename = param_text(params, "filename", t->source);
+	if (param_get(params, "built"))
+		return check_built(params, t, err);
+	if (param_get(params, "compile_args") && !t->compile)
+		return err_fail(err, ERR_USAGE, "leave it out",
+			"compile_args: programs in %s are not compiled", t->language);
 	if (!code == !cells)
 		return err_fail(err, ERR_USAGE, "give one of them",
 			code ? "code: given together with cells" : "code: missing");
@@ -398,7 +460,7 @@ static int check_params(const json_t *params, const struct toolchain *t, struct 
 	return 0;
 }
 
-void program_start(struct operation_call *call)
+static void start(struct operation_call *call, bool is_build)
 {
 	const char *language = param_text(call->params, "language", "");
 	const struct toolchain *t = toolchain_find(language);
@@ -418,6 +480,8 @@ void program_start(struct operation_call *call)
 	*p = (struct program){.call = call,
 		.toolchain = t,
 		.is_native = t->runtime != NULL,
+		.is_build = is_build,
+		.built = param_text(call->params, "built", NULL),
 		.source = param_text(call->params, "filename", t->source),
 		.result = json_need(
 			json_pack("{s:s, s:[], s:[]}", "language", t->language, "files", "unread")),
@@ -437,4 +501,14 @@ void program_start(struct operation_call *call)
 		go_on(p);
 	else if (fair_line_take(line, &p->turn, call->context->principal, &err) < 0)
 		answer(p, NULL, &err);
+}
+
+void program_start(struct operation_call *call)
+{
+	start(call, false);
+}
+
+void program_start_build(struct operation_call *call)
+{
+	start(call, true);
 }

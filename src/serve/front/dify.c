@@ -67,7 +67,7 @@ static void on_ran(struct front_call *c, const json_t *result, const struct err 
 	}
 	const struct front_end end = front_read_end(record);
 	succeed(c,
-		json_pack("{s:o, s:O, s:o, s:i}", "stdout", front_stdout(record), "stderr",
+		json_pack("{s:o, s:O, s:o, s:i}", "stdout", printed_stdout(record), "stderr",
 			json_object_get(record, "stderr"), "error", error_text(&end, record),
 			"exit_code", end.how == FRONT_EXITED ? end.code : -1));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/operation/operation.h"
+#include "api/text/printed.h"
 #include "base/json.h"
 #include "serve/http/http.h"
 
@@ -97,9 +98,6 @@ struct front_end {
 
 /* Read how the step of @record has ended. */
 struct front_end front_read_end(const json_t *record);
-/* Return what the program has printed: stdout, and in SQL the rows of all queries, as sqlite3
- * prints them: one per line, with "|" between the columns. Owns: the caller decrefs. */
-json_t *front_stdout(const json_t *record);
 /* Return how many bytes a cell has written to stderr, without the traceback of its error, which is
  * the last thing there. */
 size_t front_stderr_bytes(const json_t *record);

@@ -74,10 +74,10 @@ static void on_ran(struct front_call *c, const json_t *result, const struct err 
 		nemo_late(late, json_object_get(c->body, "timeout"));
 		give(c, "timeout", json_string(""), json_string(late), NULL);
 	} else if (end.how == FRONT_EXITED) {
-		give(c, is_shell && end.code != 0 ? "error" : "completed", front_stdout(record),
+		give(c, is_shell && end.code != 0 ? "error" : "completed", printed_stdout(record),
 			json_incref(json_object_get(record, "stderr")), NULL);
 	} else {
-		give(c, "error", front_stdout(record),
+		give(c, "error", printed_stdout(record),
 			json_sprintf("%s%s\n", json_get_text(record, "stderr"), why), NULL);
 	}
 }

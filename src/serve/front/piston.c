@@ -331,7 +331,7 @@ static json_t *phase(const json_t *record)
 		[FRONT_EXITED] = {"RE", "Exited with error status"}};
 	bool is_well = end.how == FRONT_EXITED && end.code == 0;
 	const char *cut = cut_stream(record), *status = is_well ? NULL : ends[end.how].status;
-	json_t *out = front_stdout(record), *message = json_null();
+	json_t *out = printed_stdout(record), *message = json_null();
 	if (cut)
 		status = strcmp(cut, "stdout") == 0 ? "OL" : "EL";
 	if (cut)

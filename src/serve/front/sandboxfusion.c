@@ -138,7 +138,7 @@ static json_t *phase(const json_t *record)
 	return json_pack("{s:s, s:f, s:o, s:o, s:O}", "status",
 		is_late ? "TimeLimitExceeded" : "Finished", "execution_time",
 		round(end.wall_ms * 1000) / 1e6, "return_code", code, "stdout",
-		front_stdout(record), "stderr", json_object_get(record, "stderr"));
+		printed_stdout(record), "stderr", json_object_get(record, "stderr"));
 }
 
 static json_t *files_back(const json_t *files)
