@@ -61,10 +61,11 @@ static const struct param judge_rows[] = {
 	ORDER_BOX_ROWS,
 };
 static const struct param judged_case_rows[] = {
-	{"verdict", PARAM_CHOICE, NEEDED, .choices = "passed|wrong|failed|late|memory|unjudged",
+	{"verdict", PARAM_CHOICE, NEEDED, .choices = "passed|wrong|failed|late|memory|skipped|unjudged",
 		.help = "passed; wrong: another output; failed: it did not exit with 0, or printed "
 			"more than is kept; late: the time was over; memory: the limit was reached; "
-			"unjudged: it was not run, or the engine or the checker has failed"},
+			"skipped: total_timeout_ms was over; unjudged: the engine or the checker has "
+			"failed"},
 	MAY_GIVE("message", PARAM_TEXT, "why it has this verdict"),
 	MAY_GIVE("run", PARAM_OBJECT, "record of the program"),
 	MAY_GIVE("check", PARAM_OBJECT, "record of the checker"),
@@ -72,6 +73,9 @@ static const struct param judged_case_rows[] = {
 static const struct param judged_rows[] = {
 	GIVES("language", PARAM_TEXT, "language"),
 	GIVES("accepted", PARAM_FLAG, "all cases are passed"),
+	MAY_GIVE("session", PARAM_TEXT,
+		"id of the session of which the cases ran in branches; absent if the compiler's "
+		"status is not ok"),
 	MAY_GIVE("compile", PARAM_OBJECT,
 		"record of the compiler, as step.run gives it; absent if nothing was compiled"),
 	{"cases", PARAM_OBJECTS, NEEDED, FIELDS(judged_case_rows),

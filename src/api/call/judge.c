@@ -56,7 +56,7 @@ struct judge {
 	size_t last;	 /* number of the first case that is not passed; the number of cases */
 	json_t **ended; /* results of cases, by number; NULL: not ended yet */
 	json_t *compile; /* record of the compiler */
-	json_t *language;
+	json_t *language, *session;
 	size_t room; /* bytes that outputs may still have in the result */
 	int64_t stop_at_ms;
 	struct err err;
@@ -100,7 +100,9 @@ static void answer(struct judge *j)
 		result = json_need(json_pack("{s:O, s:b, s:O}", "language", j->language, "accepted",
 			is_accepted, "cases", cases));
 		json_put_shared(result, "compile", j->compile);
+		json_put_shared(result, "session", j->session);
 	}
+	json_decref(j->session);
 	json_decref(cases);
 	json_decref(j->compile);
 	json_decref(j->language);
@@ -321,7 +323,7 @@ static bool run_cases(struct judge *j)
 			continue;
 		c->number = j->next++;
 		if (clock_now_ms() >= j->stop_at_ms) {
-			end_case(j, c->number, "unjudged", "total_timeout_ms is over");
+			end_case(j, c->number, "skipped", "total_timeout_ms is over");
 			i--;
 			continue;
 		}
@@ -343,6 +345,8 @@ static void on_built(void *arg, const json_t *result, const struct err *err)
 		j->err = *err;
 	} else if (session) {
 		j->sessions[j->building] = xstrdup(session);
+		if (j->building == PROGRAM)
+			j->session = json_incref(json_object_get(result, "session"));
 	} else if (j->building == CHECKER) {
 		(void)err_set(&j->err, ERR_USAGE, "checker: the compiler does not accept it: %.300s",
 			json_get_text(record, "stderr"));

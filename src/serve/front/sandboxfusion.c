@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "serve/front/inside.h"
+#include "serve/front/sandboxfusion.h"
 
 #include "api/row/param.h"
 #include "base/buf.h"
@@ -25,8 +25,7 @@ static void fail(struct front_call *c, unsigned status, const struct err *err)
 			json_pack("{s:o}", "detail", json_new_text(err->msg, strlen(err->msg))));
 }
 
-/* Refuse the member @name of the body, as FastAPI does. */
-static void refuse(struct front_call *c, const char *name, const char *type, const char *message)
+void fusion_refuse(struct front_call *c, const char *name, const char *type, const char *message)
 {
 	front_answer(c, 422,
 		json_pack("{s:[{s:s, s:[s, s], s:s, s:O}]}", "detail", "type", type, "loc", "body",
@@ -84,15 +83,15 @@ static bool check_fields(struct front_call *c)
 		const json_t *number = json_object_get(c->body, numbers[i]);
 		if (!number || json_is_number(number))
 			continue;
-		refuse(c, numbers[i], "float_type", "Input should be a valid number");
+		fusion_refuse(c, numbers[i], "float_type", "Input should be a valid number");
 		return false;
 	}
 	if (input && !json_is_null(input) && !json_is_string(input))
-		refuse(c, "stdin", "string_type", "Input should be a valid string");
+		fusion_refuse(c, "stdin", "string_type", "Input should be a valid string");
 	else if (!are_files(files))
-		refuse(c, "files", "dict_type", "Input should be a valid dictionary");
+		fusion_refuse(c, "files", "dict_type", "Input should be a valid dictionary");
 	else if (!are_texts(json_object_get(c->body, "fetch_files")))
-		refuse(c, "fetch_files", "list_type", "Input should be a valid list");
+		fusion_refuse(c, "fetch_files", "list_type", "Input should be a valid list");
 	else
 		return true;
 	return false;
@@ -150,7 +149,7 @@ static json_t *files_back(const json_t *files)
 	return out;
 }
 
-static json_t *answer(const char *status, const char *message, const json_t *result)
+json_t *fusion_answer(const char *status, const char *message, const json_t *result)
 {
 	const json_t *compile = json_object_get(result, "compile");
 	const json_t *run = json_object_get(result, "run");
@@ -195,26 +194,27 @@ static bool is_well(const json_t *record)
 	return !record || (end.how == FRONT_EXITED && end.code == 0);
 }
 
-static void on_ran(struct front_call *c, const json_t *result, const struct err *err)
+json_t *fusion_ended(const json_t *result)
 {
-	if (!result) {
-		/* What has failed is the engine, not the program: no program may get the blame. */
-		front_answer(c, 200, answer("SandboxError", err->msg, NULL));
-		return;
-	}
 	bool is_good = is_well(json_object_get(result, "compile")) &&
 		is_well(json_object_get(result, "run"));
 	cleanup_buf struct buf lacks = BUF_INIT(STDERR_BYTES);
-	front_answer(
-		c, 200, answer(is_good ? "Success" : "Failed", say_lacks(&lacks, result), result));
+	return fusion_answer(is_good ? "Success" : "Failed", say_lacks(&lacks, result), result);
+}
+
+static void on_ran(struct front_call *c, const json_t *result, const struct err *err)
+{
+	/* If the engine has failed, no program may get the blame. */
+	front_answer(c, 200,
+		result ? fusion_ended(result) : fusion_answer("SandboxError", err->msg, NULL));
 }
 
 static void start_run_code(struct front_call *c)
 {
 	if (!json_is_string(json_object_get(c->body, "code")))
-		refuse(c, "code", "missing", "Field required");
+		fusion_refuse(c, "code", "missing", "Field required");
 	else if (!json_is_string(json_object_get(c->body, "language")))
-		refuse(c, "language", "missing", "Field required");
+		fusion_refuse(c, "language", "missing", "Field required");
 	else if (check_fields(c))
 		front_run(c, params_of(c), true, on_ran);
 }
@@ -291,10 +291,10 @@ static void start_run_jupyter(struct front_call *c)
 	const json_t *kernel = json_object_get(c->body, "kernel");
 	const json_t *cells = json_object_get(c->body, "cells");
 	if (!json_is_array(cells) || !are_texts(cells))
-		refuse(c, "cells", "list_type", "Input should be a valid list");
+		fusion_refuse(c, "cells", "list_type", "Input should be a valid list");
 	else if (kernel &&
 		strcmp(json_is_string(kernel) ? json_string_value(kernel) : "", "python3") != 0)
-		refuse(c, "kernel", "literal_error", "Input should be 'python3'");
+		fusion_refuse(c, "kernel", "literal_error", "Input should be 'python3'");
 	else if (check_fields(c))
 		front_run(c, cells_params(c), true, on_cells);
 }
@@ -303,6 +303,9 @@ static const struct front_row rows[] = {
 	{"GET", "/v1/ping", start_ping, .is_open = true},
 	{"POST", "/run_code", start_run_code},
 	{"POST", "/run_jupyter", start_run_jupyter},
+	{"POST", "/submit", fusion_submit},
+	{"POST", "/common_evaluate", fusion_evaluate},
+	{"POST", "/common_evaluate_batch", fusion_evaluate},
 	{NULL, "/", front_nothing},
 };
 
