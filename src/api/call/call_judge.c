@@ -47,6 +47,8 @@ static const struct param judge_rows[] = {
 	{"checker", PARAM_OBJECT, FIELDS(checker_rows),
 		.help = "program that decides on outputs that do not compare equal, in a box of its "
 			"own"},
+	{"output_file", PARAM_TEXT, .min = 1, .max = PATH_BYTES,
+		.help = "file that the program writes instead of printing"},
 	{"all", PARAM_FLAG, .fallback = "false",
 		.help = "run all cases, not only up to the first that is not passed"},
 	{"filename", PARAM_TEXT, .min = 1, .max = 255, .help = HELP_FILENAME},
@@ -62,8 +64,8 @@ static const struct param judge_rows[] = {
 };
 static const struct param judged_case_rows[] = {
 	{"verdict", PARAM_CHOICE, NEEDED, .choices = "passed|wrong|failed|late|memory|skipped|unjudged",
-		.help = "passed; wrong: another output; failed: it did not exit with 0, or printed "
-			"more than is kept; late: the time was over; memory: the limit was reached; "
+		.help = "passed; wrong: another output; failed: it did not exit with 0, printed more "
+			"than is kept, or did not write output_file; late: the time was over; memory: the limit was reached; "
 			"skipped: total_timeout_ms was over; unjudged: the engine or the checker has "
 			"failed"},
 	MAY_GIVE("message", PARAM_TEXT, "why it has this verdict"),

@@ -266,6 +266,21 @@ static void check(struct judge_case *c, const json_t *printed)
 
 /* ---- a case ---- */
 
+/* What is compared: what the program has printed, or the file that it has written. Owns: the caller
+ * decrefs. Returns: NULL if there is none that is whole. */
+static json_t *output_of(const struct judge *j, const json_t *result)
+{
+	const json_t *record = json_object_get(result, "run");
+	const json_t *file = json_array_get(json_object_get(result, "files"), 0);
+	if (!param_get(j->params, "output_file"))
+		return json_get_int(json_object_get(record, "truncated"), "stdout_bytes") > 0
+			? NULL
+			: printed_stdout(record);
+	return strcmp(json_get_text(file, "encoding"), "utf-8") == 0
+		? json_incref(json_object_get(file, "content"))
+		: NULL;
+}
+
 static void on_ran(void *arg, const json_t *result, const struct err *err)
 {
 	struct judge_case *c = arg;
@@ -280,12 +295,12 @@ static void on_ran(void *arg, const json_t *result, const struct err *err)
 	}
 	json_t *row = j->ended[c->number] = json_need(json_object());
 	json_put_new(row, "run", fit(j, record));
-	json_t *printed = printed_stdout(record);
-	bool is_cut = json_get_int(json_object_get(record, "truncated"), "stdout_bytes") > 0;
+	json_t *printed = output_of(j, result);
 	if (verdict)
 		end_case(j, c->number, verdict, NULL);
-	else if (!printed || is_cut)
-		end_case(j, c->number, "failed", "the program has printed more than is kept");
+	else if (!printed)
+		end_case(j, c->number, "failed",
+			"the program has printed more than is kept, or has no output file of text");
 	else if (expected && (how || !j->checker) && compare_outputs(how, printed, expected))
 		end_case(j, c->number, "passed", NULL);
 	else if (!expected && !j->checker)
@@ -309,6 +324,9 @@ static void run_case(struct judge_case *c)
 	pass(params, case_row(c), of_case, ARRAY_LEN(of_case));
 	put_code(params, j->params);
 	json_put_text(params, "built", j->sessions[PROGRAM]);
+	if (param_get(j->params, "output_file"))
+		json_put_new(params, "collect",
+			json_need(json_pack("[O]", param_get(j->params, "output_file"))));
 	start_one(j, "program.run", params, c, on_ran, &c->under_way);
 }
 

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "serve/front/inside.h"
+#include "serve/front/piston.h"
 
 #include "api/row/param.h"
 #include "base/ascii.h"
@@ -21,7 +21,7 @@
 
 enum { RUN_MS = 3000, COMPILE_MS = 10000, FILE_BYTES = 64 << 20, NAME_BYTES = 255 };
 
-static void refuse(struct front_call *c, unsigned status, const char *message)
+void piston_refuse(struct front_call *c, unsigned status, const char *message)
 {
 	front_answer(
 		c, status, json_pack("{s:o}", "message", json_new_text(message, strlen(message))));
@@ -30,9 +30,9 @@ static void refuse(struct front_call *c, unsigned status, const char *message)
 static void fail(struct front_call *c, unsigned status, const struct err *err)
 {
 	if (status == 404)
-		refuse(c, 404, "Not Found");
+		piston_refuse(c, 404, "Not Found");
 	else
-		refuse(c, err->code == ERR_QUOTA ? 429 : status, err->msg);
+		piston_refuse(c, err->code == ERR_QUOTA ? 429 : status, err->msg);
 }
 
 /* ---- runtimes ---- */
@@ -69,6 +69,8 @@ static json_t *runtime_row(const json_t *language)
 	return row;
 }
 
+static const json_t *find_language(const struct front_call *c, const char *name);
+
 static void give_runtimes(struct front_call *c)
 {
 	json_t *out = json_need(json_array());
@@ -76,6 +78,8 @@ static void give_runtimes(struct front_call *c)
 	size_t i;
 	json_array_foreach(c->state->languages, i, language) if (is_served(language))
 		json_add_new(out, runtime_row(language));
+	if (find_language(c, "c++"))
+		piston_add_graders(out, "version");
 	front_answer(c, 200, out);
 }
 
@@ -88,6 +92,8 @@ static void give_packages(struct front_call *c)
 		out,
 		json_pack("{s:s, s:O, s:b}", "language", name_of(language), "language_version",
 			json_object_get(language, "version"), "installed", 1));
+	if (find_language(c, "c++"))
+		piston_add_graders(out, "language_version");
 	front_answer(c, 200, out);
 }
 
@@ -179,9 +185,9 @@ static void refuse_package(struct front_call *c)
 	snprintf(message, sizeof message, "Requested package %.64s-%.64s does not exist", name,
 		version);
 	if (is_here)
-		refuse(c, 500, "Already installed");
+		piston_refuse(c, 500, "Already installed");
 	else
-		refuse(c, 404, message);
+		piston_refuse(c, 404, message);
 }
 
 /* Turn hexadecimal digits into base64. Returns: NULL if they are none. */
@@ -284,7 +290,7 @@ static bool check_limits(struct front_call *c)
 		if (!value || json_is_null(value) || json_is_number(value))
 			continue;
 		snprintf(message, sizeof message, "If specified, %s must be a number", limits[i]);
-		refuse(c, 400, message);
+		piston_refuse(c, 400, message);
 		return false;
 	}
 	return true;
@@ -320,7 +326,7 @@ static const char *cut_stream(const json_t *record)
 							: NULL;
 }
 
-static json_t *phase(const json_t *record)
+json_t *piston_phase(const json_t *record)
 {
 	const struct front_end end = front_read_end(record);
 	static const struct {
@@ -361,9 +367,9 @@ static void on_ran(struct front_call *c, const json_t *result, const struct err 
 	/* A program that was not compiled has no run; old clients find the compiler's there. */
 	json_t *body = json_pack("{s:O, s:O, s:o}", "language",
 		json_object_get(c->kept, "language"), "version",
-		json_object_get(c->kept, "version"), "run", phase(run ? run : compile));
+		json_object_get(c->kept, "version"), "run", piston_phase(run ? run : compile));
 	if (body && compile)
-		json_put_new(body, "compile", phase(compile));
+		json_put_new(body, "compile", piston_phase(compile));
 	front_answer(c, 200, body);
 }
 
@@ -384,7 +390,7 @@ static void run(struct front_call *c, const json_t *language)
 		json_t *row = i == own ? NULL : file_row(file, i);
 		if (i != own && !row) {
 			json_decref(params);
-			refuse(c, 400, "a file is not in its encoding");
+			piston_refuse(c, 400, "a file is not in its encoding");
 			return;
 		}
 		json_add_new(others, row);
@@ -404,7 +410,7 @@ static void refuse_version(
 	if (language && n > 0)
 		snprintf(message + n, sizeof message - (size_t)n, ": there is %s-%s",
 			name_of(language), json_get_text(language, "version"));
-	refuse(c, 400, message);
+	piston_refuse(c, 400, message);
 }
 
 static void execute(struct front_call *c)
@@ -412,7 +418,9 @@ static void execute(struct front_call *c)
 	const char *name = json_get_text(c->body, "language");
 	const char *version = json_get_text(c->body, "version");
 	const json_t *language = find_language(c, name);
-	if (!language || !version_is_in(json_get_text(language, "version"), version))
+	if (piston_is_grader(name, version))
+		piston_grade(c, name);
+	else if (!language || !version_is_in(json_get_text(language, "version"), version))
 		refuse_version(c, name, version, language);
 	else
 		run(c, language);
@@ -428,15 +436,15 @@ static void start_execute(struct front_call *c)
 	const json_t *args = json_object_get(c->body, "args");
 	const json_t *input = json_object_get(c->body, "stdin");
 	if (!language[0])
-		refuse(c, 400, "language is required as a string");
+		piston_refuse(c, 400, "language is required as a string");
 	else if (!version[0])
-		refuse(c, 400, "version is required as a string");
+		piston_refuse(c, 400, "version is required as a string");
 	else if (why)
-		refuse(c, 400, why);
+		piston_refuse(c, 400, why);
 	else if (is_wrong || (input && !json_is_null(input) && !json_is_string(input)))
-		refuse(c, 400, "stdin must be a string, language and version without NUL");
+		piston_refuse(c, 400, "stdin must be a string, language and version without NUL");
 	else if (args && !json_is_null(args) && !json_is_array(args))
-		refuse(c, 400, "args must be an array");
+		piston_refuse(c, 400, "args must be an array");
 	else if (check_limits(c))
 		with_languages(c, "execute");
 }
