@@ -62,10 +62,27 @@ static json_t *make_record(void)
 {
 	json_t *record = read_json(records[choice % ARRAY_LEN(records)]);
 	json_put_text(record, "runtime", choice & 0x40 ? "sql" : "python");
+	if (choice & 4)
+		json_put_new(record, "truncated", json_pack("{s:i}", "stdout_bytes", 7));
 	json_put_new(record, "usage", json_pack("{s:f, s:f}", "wall_ms", 1.5, "cpu_ms", 1.0));
 	json_put_shared(record, "value", value);
 	json_put_shared(record, "error", value);
 	return record;
+}
+
+/* The results of cases: none, if the program was not compiled. */
+static json_t *make_judged(void)
+{
+	static const char *const verdicts[] = {
+		"passed", "wrong", "failed", "late", "memory", "skipped", "unjudged"};
+	json_t *row = json_pack("{s:s, s:o, s:s}", "verdict",
+		verdicts[choice % ARRAY_LEN(verdicts)], "run", make_record(), "message", "why");
+	if (choice & 0x40)
+		json_put_new(row, "check", make_record());
+	if (!(choice & 0x20))
+		return json_pack("[o]", row);
+	json_decref(row);
+	return json_array();
 }
 
 void front_operate(struct front_call *c, const char *operation, json_t *params,
@@ -97,6 +114,8 @@ void front_operate(struct front_call *c, const char *operation, json_t *params,
 		json_put_new(result, "compile", make_record());
 	if (result && json_object_get(params, "cells"))
 		json_put_new(result, "cells", json_pack("[o]", make_record()));
+	if (result && strcmp(operation, "program.judge") == 0)
+		json_put_new(result, "cases", make_judged());
 	json_decref(params);
 	answered(c, result, &err);
 	json_decref(result);

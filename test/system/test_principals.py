@@ -56,6 +56,8 @@ ALONE = {
     "session.graph": "names none; see test_lists_have_ones_own",
     "replay.run": "a record is given in whole",
     "program.run": "makes a session of its own",
+    "program.build": "makes a session of its own",
+    "program.judge": "makes sessions of its own",
     "program.languages": "describes the host",
     "engine.info": "names none; see test_lists_have_ones_own",
     "engine.operations": "the same for everybody",

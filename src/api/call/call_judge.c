@@ -63,7 +63,8 @@ static const struct param judge_rows[] = {
 	ORDER_BOX_ROWS,
 };
 static const struct param judged_case_rows[] = {
-	{"verdict", PARAM_CHOICE, NEEDED, .choices = "passed|wrong|failed|late|memory|skipped|unjudged",
+	{"verdict", PARAM_CHOICE, NEEDED,
+		.choices = "passed|wrong|failed|late|memory|skipped|unjudged",
 		.help = "passed; wrong: another output; failed: it did not exit with 0, printed more "
 			"than is kept, or did not write output_file; late: the time was over; memory: the limit was reached; "
 			"skipped: total_timeout_ms was over; unjudged: the engine or the checker has "
@@ -88,8 +89,9 @@ static const struct param judged_rows[] = {
 static const struct operation rows[] = {
 	{"program.judge", "Run a program with test cases, each in a box of its own",
 		ROWS(judge_rows), RESULT(judged_rows), .label = OPERATION_PROGRAM,
-		.limits = "Outputs in the result: 32 MiB together; the rest is cut. White space and "
-			  "letters are those of ASCII.",
+		.limits =
+			"Outputs in the result: 32 MiB together; the rest is cut. White space and "
+			"letters are those of ASCII.",
 		.errors =
 			"not_found|access|runtime|box|limit|quota|gone|no_space|interrupted|denied",
 		.answer_bytes = 0,

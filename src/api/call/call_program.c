@@ -11,12 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	COLLECT_MAX = 256,
-	CELLS_MAX = 1000,
-	ASK_MS = 60000,
-	ASK_MEMORY_BYTES = 512 << 20
-};
+enum { COLLECT_MAX = 256, CELLS_MAX = 1000, ASK_MS = 60000, ASK_MEMORY_BYTES = 512 << 20 };
 
 static void add_language(json_t *languages, const struct toolchain *t)
 {

@@ -102,8 +102,7 @@ static bool is_same_word(struct slice printed, struct slice expected)
 {
 	static const struct slice yes = {"yes", 3}, no = {"no", 2};
 	bool is_answer = is_same_in_any_case(expected, yes) || is_same_in_any_case(expected, no);
-	return is_same(printed, expected) ||
-		(is_answer && is_same_in_any_case(printed, expected));
+	return is_same(printed, expected) || (is_answer && is_same_in_any_case(printed, expected));
 }
 
 /* Compare the parts of both texts that @next takes off, one by one. */
@@ -154,14 +153,14 @@ static bool is_same_value(const json_t *a, const json_t *b, unsigned depth)
 			: json_number_value(a) == json_number_value(b);
 	if (json_is_array(a) && json_is_array(b)) {
 		bool is_equal = json_array_size(a) == json_array_size(b);
-		json_array_foreach(a, i, item) is_equal = is_equal &&
-			is_same_value(item, json_array_get(b, i), depth + 1);
+		json_array_foreach(a, i, item) is_equal =
+			is_equal && is_same_value(item, json_array_get(b, i), depth + 1);
 		return is_equal;
 	}
 	if (json_is_object(a) && json_is_object(b)) {
 		bool is_equal = json_object_size(a) == json_object_size(b);
-		json_object_foreach(json_unconst(a), key, item) is_equal = is_equal &&
-			is_same_value(item, json_object_get(b, key), depth + 1);
+		json_object_foreach(json_unconst(a), key, item) is_equal =
+			is_equal && is_same_value(item, json_object_get(b, key), depth + 1);
 		return is_equal;
 	}
 	return json_equal(a, b);

@@ -54,7 +54,7 @@ struct judge {
 	size_t n_at_once, n_running;
 	size_t next;	 /* number of the case that begins next */
 	size_t last;	 /* number of the first case that is not passed; the number of cases */
-	json_t **ended; /* results of cases, by number; NULL: not ended yet */
+	json_t **ended;	 /* results of cases, by number; NULL: not ended yet */
 	json_t *compile; /* record of the compiler */
 	json_t *language, *session;
 	size_t room; /* bytes that outputs may still have in the result */
@@ -156,9 +156,8 @@ static json_t *fit(struct judge *j, const json_t *record)
 		const json_t *text = json_object_get(record, streams[i]);
 		const char *name = i == 0 ? "stdout_bytes" : "stderr_bytes";
 		size_t bytes = json_string_length(text);
-		size_t n = bytes <= j->room
-			? bytes
-			: utf8_cut(json_string_value(text), bytes, j->room);
+		size_t n = bytes <= j->room ? bytes
+					    : utf8_cut(json_string_value(text), bytes, j->room);
 		j->room -= n;
 		if (n == bytes)
 			continue;
@@ -219,7 +218,8 @@ static void add_file(json_t *files, const char *name, const json_t *content)
 {
 	json_t *row = json_need(json_object());
 	json_put_text(row, "path", name);
-	json_put_new(row, "content", content ? json_incref(json_unconst(content)) : json_string(""));
+	json_put_new(
+		row, "content", content ? json_incref(json_unconst(content)) : json_string(""));
 	json_add_new(files, row);
 }
 
@@ -253,8 +253,8 @@ static void check(struct judge_case *c, const json_t *printed)
 	pass(params, j->checker, passed, ARRAY_LEN(passed));
 	put_code(params, j->checker);
 	json_put_text(params, "built", j->sessions[CHECKER]);
-	json_put_int(params, "timeout_ms",
-		(int64_t)param_count(j->checker, "timeout_ms", CHECK_MS));
+	json_put_int(
+		params, "timeout_ms", (int64_t)param_count(j->checker, "timeout_ms", CHECK_MS));
 	add_file(files, param_text(j->checker, "input", "input.txt"),
 		param_get(case_row(c), "stdin"));
 	add_file(files, param_text(j->checker, "expected", "expected.txt"),
@@ -316,7 +316,8 @@ static void on_ran(void *arg, const json_t *result, const struct err *err)
 
 static void run_case(struct judge_case *c)
 {
-	static const char *const of_program[] = {"language", "filename", "timeout_ms", "large_stack"};
+	static const char *const of_program[] = {
+		"language", "filename", "timeout_ms", "large_stack"};
 	static const char *const of_case[] = {"stdin", "args", "files"};
 	struct judge *j = c->judge;
 	json_t *params = json_need(json_object());
@@ -366,7 +367,8 @@ static void on_built(void *arg, const json_t *result, const struct err *err)
 		if (j->building == PROGRAM)
 			j->session = json_incref(json_object_get(result, "session"));
 	} else if (j->building == CHECKER) {
-		(void)err_set(&j->err, ERR_USAGE, "checker: the compiler does not accept it: %.300s",
+		(void)err_set(&j->err, ERR_USAGE,
+			"checker: the compiler does not accept it: %.300s",
 			json_get_text(record, "stderr"));
 	} else {
 		j->next = json_array_size(j->cases);

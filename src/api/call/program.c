@@ -417,7 +417,8 @@ static int check_built(const json_t *params, const struct toolchain *t, struct e
 	static const char *const of_build[] = {"cells", "compile_args", "compile_timeout_ms"};
 	const char *given = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(of_box) + ARRAY_LEN(of_build); i++) {
-		const char *name = i < ARRAY_LEN(of_box) ? of_box[i] : of_build[i - ARRAY_LEN(of_box)];
+		const char *name =
+			i < ARRAY_LEN(of_box) ? of_box[i] : of_build[i - ARRAY_LEN(of_box)];
 		given = given || !param_get(params, name) ? given : name;
 	}
 	if (given)

@@ -21,8 +21,7 @@ enum { PROGRAM_FILES_BYTES = 32 << 20 };
 /* Rows of a file of a program, and help of parameters that several operations have. */
 enum { PROGRAM_FILE_ROWS = 3, FILES_MAX = 1000, LANGUAGE_BYTES = 64 };
 extern const struct param program_file_rows[PROGRAM_FILE_ROWS];
-#define HELP_FILENAME                                                                              \
-	"name of the program's file (default: that of its language, such as main.cpp)"
+#define HELP_FILENAME "name of the program's file (default: that of its language, such as main.cpp)"
 #define HELP_FILES                                                                                 \
 	"other files of the program; those with the ending of the program's file are compiled "    \
 	"with it"

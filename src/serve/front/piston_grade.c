@@ -3,8 +3,8 @@
  * "cms_ioi", which the graders of Open R1 ask for. A request is one program with one test case in
  * its files. The answer prints a score, and says why on stderr.
  *
- * The scripts of these packages run the program, the checker and the comparison in one place, beside
- * the expected output. Here it is program.judge: the program sees its input only.
+ * The scripts of these packages run the program, the checker and the comparison in one place,
+ * beside the expected output. Here it is program.judge: the program sees its input only.
  *
  * Source: github.com/guipenedo/piston, packages/codeforces and packages/cms_ioi, 1.0.0.
  *
@@ -165,9 +165,9 @@ static struct grading read_ioi(struct front_call *c)
 	json_t *config = text
 		? json_loadb(json_string_value(text), json_string_length(text), 0, NULL)
 		: NULL;
-	struct grading g = {
-		.seconds = json_number_value(json_object_get(config, "time_limit")),
-		.megabytes = json_number_value(json_object_get(config, "memory_limit")) / (1 << 20)};
+	struct grading g = {.seconds = json_number_value(json_object_get(config, "time_limit")),
+		.megabytes =
+			json_number_value(json_object_get(config, "memory_limit")) / (1 << 20)};
 	if (!json_is_object(config))
 		g.refused = "Error: graders/grader_config.json not found";
 	else if (strcmp(json_get_text(config, "task_type"), "Batch") != 0)
@@ -181,7 +181,8 @@ static struct grading read_ioi(struct front_call *c)
 static void put_limits(json_t *params, const struct front_call *c, const struct grading *g)
 {
 	int64_t run_ms = front_time(c->body, "run_timeout", 1000, RUN_MS);
-	int64_t case_ms = g->seconds > 0 && g->seconds < 1e6 ? (int64_t)ceil(g->seconds * 1000) : run_ms;
+	int64_t case_ms =
+		g->seconds > 0 && g->seconds < 1e6 ? (int64_t)ceil(g->seconds * 1000) : run_ms;
 	json_put_int(params, "timeout_ms", MIN(case_ms, run_ms));
 	json_put_int(params, "compile_timeout_ms",
 		front_time(c->body, "compile_timeout", 1000, COMPILE_MS));
@@ -205,8 +206,7 @@ static void put_case(json_t *params, const struct front_call *c, const struct gr
 		json_put_text(params, "output_file", "output.txt");
 }
 
-static void put_checker(
-	json_t *params, const char *language, const json_t *code, json_t *files)
+static void put_checker(json_t *params, const char *language, const json_t *code, json_t *files)
 {
 	json_put_new(params, "checker",
 		json_need(json_pack("{s:s, s:O, s:o, s:[s, s, s], s:s, s:s}", "language", language,
@@ -332,8 +332,8 @@ static json_t *judged_run(const struct front_call *c, const struct grader *grade
 	char why[LINE_BYTES];
 	snprintf(why, sizeof why, "Output is%s correct (%s)\n", is_passed ? "" : "n't",
 		check ? "checker" : "diff");
-	return run_of(record, is_passed ? "1\n" : "0\n", why,
-		check ? front_read_end(check).code : 0);
+	return run_of(
+		record, is_passed ? "1\n" : "0\n", why, check ? front_read_end(check).code : 0);
 }
 
 static void give(struct front_call *c, const struct grader *grader, json_t *compile, json_t *run)

@@ -10,8 +10,7 @@ json_t *fusion_answer(const char *status, const char *message, const json_t *res
 json_t *fusion_ended(const json_t *result);
 
 /* Refuse the member @name of the body, as FastAPI does. */
-void fusion_refuse(
-	struct front_call *c, const char *name, const char *type, const char *message);
+void fusion_refuse(struct front_call *c, const char *name, const char *type, const char *message);
 
 /* Handlers of routes with test cases. */
 void fusion_submit(struct front_call *c);

@@ -64,7 +64,8 @@ static void refuse(struct front_call *c, const char *detail)
 /* The cases of the request: ScaleBox takes those of SandboxFusion, too. */
 static const json_t *cases_in(const json_t *data, bool is_scalebox)
 {
-	return json_object_get(data, is_scalebox && is_set(data, "test_cases") ? "test_cases" : "test");
+	return json_object_get(
+		data, is_scalebox && is_set(data, "test_cases") ? "test_cases" : "test");
 }
 
 /* ---- the program ---- */
@@ -103,8 +104,7 @@ static const struct {
 
 static bool is_function_name(const char *name)
 {
-	size_t n = strspn(name,
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$");
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$");
 	return n > 0 && n == strlen(name) && n < 256 && !strchr("0123456789", name[0]);
 }
 
@@ -154,7 +154,8 @@ static size_t before_stop(const struct scoring *s)
 
 static const char *add_assertions(struct buf *out, const struct scoring *s)
 {
-	const json_t *tests = json_object_get(s->cases, is_set(s->cases, "tests") ? "tests" : "test");
+	const json_t *tests =
+		json_object_get(s->cases, is_set(s->cases, "tests") ? "tests" : "test");
 	const char *entry = text_of(s->cases, "entry_point", NULL);
 	if (!json_is_string(tests))
 		return "test_cases: neither test nor tests";
@@ -365,7 +366,8 @@ static json_t *tests_of(const struct scoring *s, const json_t *rows, const json_
 		n = is_all ? json_array_size(rows) : 1;
 	for (size_t i = 0; i < n; i++)
 		json_add_new(tests,
-			test_row(s, json_array_get(rows, i), i, json_array_get(judged, i), compile));
+			test_row(
+				s, json_array_get(rows, i), i, json_array_get(judged, i), compile));
 	return tests;
 }
 
@@ -408,7 +410,8 @@ static void read_scoring(struct scoring *s, const json_t *body, bool is_scalebox
 	s->cases = cases_in(s->data, is_scalebox);
 	s->is_batch = json_is_object(s->cases);
 	const json_t *first = s->is_batch ? s->cases : json_array_get(s->cases, 0);
-	s->type = text_of(first, "type", is_set(first, "fn_name") ? "function_call" : "stdin_stdout");
+	s->type =
+		text_of(first, "type", is_set(first, "fn_name") ? "function_call" : "stdin_stdout");
 	if (!is_scalebox)
 		s->type = "stdin_stdout";
 	s->code = completion_code(json_string_value(completion), json_string_length(completion),
@@ -447,8 +450,7 @@ static const char *check_body(const json_t *body, bool is_scalebox)
 static void put_checker(json_t *params, const struct scoring *s)
 {
 	const json_t *program = json_object_get(s->extra, "special_judge_program");
-	bool is_forced = json_get_bool(s->extra, "force_special_judge") &&
-		json_is_string(program);
+	bool is_forced = json_get_bool(s->extra, "force_special_judge") && json_is_string(program);
 	if (!is_forced)
 		json_put_text(params, "compare",
 			strcmp(s->type, "function_call") == 0 ? "json" : "lines");
@@ -456,8 +458,8 @@ static void put_checker(json_t *params, const struct scoring *s)
 		return;
 	json_put_new(params, "checker",
 		json_pack("{s:O, s:s, s:s, s:s, s:s}", "code", program, "language",
-			text_of(s->extra, "special_judge_language", "python"), "input",
-			"stdin.txt", "expected", "stdout.txt", "output", "answer.txt"));
+			text_of(s->extra, "special_judge_language", "python"), "input", "stdin.txt",
+			"expected", "stdout.txt", "output", "answer.txt"));
 }
 
 static json_t *params_of(const struct scoring *s, json_t *cases, json_t *code, bool is_scalebox)
