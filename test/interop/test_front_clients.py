@@ -46,10 +46,10 @@ class Clients(harness.Case):
         return self.checked([*argv, TOKEN] if has_token else argv)
 
     def test_sandbox_fusion(self):
-        self.assertEqual(self.python("new", "sandboxfusion.py", has_token=True), 20)
+        self.assertEqual(self.python("new", "sandboxfusion.py", has_token=True), 23)
 
     def test_sandbox_fusion_older(self):
-        self.assertEqual(self.python("old", "sandboxfusion.py", has_token=False), 19)
+        self.assertEqual(self.python("old", "sandboxfusion.py", has_token=False), 22)
 
     def test_verl_and_tinker(self):
         self.assertEqual(self.python("new", "rewards.py", has_token=True), 20)

@@ -513,3 +513,11 @@ void program_start_build(struct operation_call *call)
 {
 	start(call, true);
 }
+
+const char *program_language(const char *word, bool *is_compiled)
+{
+	const struct toolchain *t = toolchain_find(word);
+	if (is_compiled)
+		*is_compiled = t && t->compile;
+	return t ? t->language : NULL;
+}

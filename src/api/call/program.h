@@ -15,6 +15,10 @@ void program_start(struct operation_call *call);
 /* Write the files of a program into a new box and compile it (program.build). The session stays. */
 void program_start_build(struct operation_call *call);
 
+/* Return the name of the language that @word names, as program.languages gives it; NULL: no
+ * language is called so. *@is_compiled: whether its programs are compiled; may be NULL. */
+const char *program_language(const char *word, bool *is_compiled);
+
 /* How many bytes the files in a result may have together. */
 enum { PROGRAM_FILES_BYTES = 32 << 20 };
 

@@ -1,7 +1,6 @@
 /* What a program has printed. SPDX-License-Identifier: Apache-2.0 */
 #include "api/text/printed.h"
 
-#include "api/row/param.h"
 #include "api/text/json.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -45,7 +44,7 @@ json_t *printed_stdout(const json_t *record)
 	cleanup_buf struct buf out = BUF_INIT(STDOUT_BYTES);
 	const json_t *text = json_object_get(record, "stdout"), *display;
 	size_t i;
-	if (strcmp(param_text(record, "runtime", ""), "sql") != 0)
+	if (strcmp(json_get_text(record, "runtime"), "sql") != 0)
 		return json_incref(json_unconst(text));
 	buf_append(&out, json_string_value(text), json_string_length(text));
 	json_array_foreach(json_object_get(record, "displays"), i, display) add_rows(&out, display);

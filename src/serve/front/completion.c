@@ -1,8 +1,8 @@
 /* The code in what a model has written. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/front/completion.h"
 
+#include "api/call/program.h"
 #include "base/ascii.h"
-#include "runtime/toolchain.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static bool is_named(const char *line, size_t bytes, const char *language)
 		return false;
 	memcpy(word, line, bytes);
 	word[bytes] = '\0';
-	const struct toolchain *t = toolchain_find(word);
-	return t && t == toolchain_find(language);
+	const char *found = program_language(word, NULL), *wanted = program_language(language, NULL);
+	return found && wanted && strcmp(found, wanted) == 0;
 }
 
 static const char *find(const char *at, const char *end, const char *what)

@@ -16,10 +16,10 @@
  */
 #include "serve/front/sandboxfusion.h"
 
+#include "api/call/program.h"
 #include "api/row/param.h"
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "runtime/toolchain.h"
 #include "serve/front/completion.h"
 
 #include <stdio.h>
@@ -41,6 +41,7 @@ struct scoring {
 	const char *type;     /* of the cases */
 	const char *code;     /* in the completion */
 	size_t code_bytes;
+	bool is_compiled;
 	bool is_batch; /* the cases are an object of lists, not a list of objects */
 };
 
@@ -402,11 +403,14 @@ static void read_scoring(struct scoring *s, const json_t *body, bool is_scalebox
 {
 	const json_t *completion = json_object_get(body, "completion");
 	const json_t *config = json_object_get(body, "config");
-	const struct toolchain *t = toolchain_find(text_of(config, "language", ""));
+	const char *language = text_of(config, "language", "");
 	*s = (struct scoring){.config = config,
 		.extra = json_object_get(config, "extra"),
 		.data = json_object_get(config, "provided_data"),
-		.language = t ? t->language : text_of(config, "language", "")};
+		.language = language};
+	const char *known = program_language(language, &s->is_compiled);
+	if (known)
+		s->language = known;
 	s->cases = cases_in(s->data, is_scalebox);
 	s->is_batch = json_is_object(s->cases);
 	const json_t *first = s->is_batch ? s->cases : json_array_get(s->cases, 0);
@@ -464,9 +468,8 @@ static void put_checker(json_t *params, const struct scoring *s)
 
 static json_t *params_of(const struct scoring *s, json_t *cases, json_t *code, bool is_scalebox)
 {
-	const struct toolchain *t = toolchain_find(s->language);
 	double megabytes = json_number_value(json_object_get(s->config, "memory_limit_mb"));
-	int64_t fallback_ms = is_scalebox || (t && t->compile) ? COMPILED_MS : OTHER_MS;
+	int64_t fallback_ms = is_scalebox || s->is_compiled ? COMPILED_MS : OTHER_MS;
 	json_t *params = json_need(json_object());
 	json_put_text(params, "language", s->language);
 	json_put_shared(params, "code", code);

@@ -74,3 +74,18 @@ if hasattr(s, "run_code_async"):
     async def several():
         return await asyncio.gather(*[s.run_code_async(request(f"print({i})"), **ONCE) for i in range(8)])
     check("asynchronously", several, lambda found: [r.run_result.stdout for r in found] == [f"{i}\n" for i in range(8)])
+
+
+def submit(name, is_good, code, language="python", **config):
+    test = [{"input": {"stdin": "1 2"}, "output": {"stdout": "3"}}, {"input": {"stdin": "3 4"}, "output": {"stdout": "7"}}]
+    asked = s.SubmitRequest(dataset="mine", id=7, completion=f"```{language}\n{code}\n```", config=s.TestConfig(
+        dataset_type="CommonOJDataset", language=language, provided_data={"id": 7, "test": test}, **config))
+    check(name, lambda: s.submit(asked, **ONCE), is_good)
+
+
+submit("a right answer", lambda r: r.accepted and r.id == 7 and [t.passed for t in r.tests] == [True, True],
+       "print(sum(map(int, input().split())))")
+submit("a wrong answer", lambda r: not r.accepted and [t.passed for t in r.tests] == [True, False]
+       and r.tests[1].exec_info.run_result.stdout == "3\n", "print(3)", extra={"run_all_cases": True})
+submit("an answer that does not compile", lambda r: not r.accepted
+       and r.tests[0].exec_info.compile_result.return_code == 1, "int main(", "cpp")
