@@ -460,6 +460,17 @@ static int mount_all(const struct root *root, struct err *err)
 	return r < 0 ? r : root_mount_volumes(volumes, (unsigned)(end - volumes), err);
 }
 
+/* Programs that models write look for their files in /mnt/data, so this leads to the workspace. A
+ * volume or a layer that has something in /mnt has it for itself. */
+static int make_link(struct err *err)
+{
+	if (mkdir("mnt", 0755) < 0)
+		return errno == EEXIST ? 0 : err_sys(err, ERR_BOX, errno, "mkdir /mnt");
+	if (symlink("/home/user", "mnt/data") < 0)
+		return err_sys(err, ERR_BOX, errno, "symlink /mnt/data");
+	return 0;
+}
+
 static int swap_roots(struct err *err)
 {
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
@@ -512,6 +523,8 @@ int root_make(const struct root *root, struct err *err)
 		r = root_op_do(root, host_fd, &root_ops[i], err);
 	if (r == 0)
 		r = mount_all(root, err);
+	if (r == 0)
+		r = make_link(err);
 	if (r == 0)
 		r = unmount_helper(".store", err);
 	if (r == 0 && root->rootfs_fd >= 0)
