@@ -40,10 +40,13 @@ static void start_health(struct front_call *c)
 	front_answer(c, 200, json_pack("{s:s}", "status", "ok"));
 }
 
-/* Programs that call the client's tools are not run: a client that has such tools is told so. */
+/* Programs that call the client's tools are not run. By this word clients know that it is of no use
+ * to try again. */
 static void start_programmatic(struct front_call *c)
 {
-	libre_refuse(c, 501, "Programmatic tool calling is not supported");
+	front_answer(c, 501,
+		json_pack("{s:s, s:s}", "error", "unsupported_capability", "message",
+			"programmatic tool calling is not supported"));
 }
 
 static const struct front_row rows[] = {

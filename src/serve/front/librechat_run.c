@@ -256,6 +256,12 @@ static void say_end(struct buf *out, const struct front_end *end)
 		buf_addf(out, "Killed by signal %d\n", end->signal);
 }
 
+static json_t *signal_name(int signal)
+{
+	const char *name = sigabbrev_np(signal);
+	return name ? json_sprintf("SIG%s", name) : json_sprintf("%d", signal);
+}
+
 static void say_cut(struct buf *out, const json_t *record)
 {
 	static const char *const streams[] = {"stdout", "stderr"};
@@ -308,11 +314,20 @@ static bool is_replaced(const struct front_call *c, const json_t *file)
 	return false;
 }
 
+/* Make a file of the answer. Clients of different ages read the id of its storage session by
+ * different names. */
+static json_t *new_file(const json_t *id, const json_t *name, const char *storage)
+{
+	return json_pack("{s:O, s:O, s:s, s:s}", "id", id, "name", name, "storage_session_id",
+		storage, "session_id", storage);
+}
+
 /* Make the list of files, and say on stderr which of them are not kept. */
 static json_t *list_files(const struct front_call *c, struct buf *said)
 {
-	const json_t *storage = json_object_get(c->kept, "storage"), *row;
-	json_t *files = json_need(json_array());
+	const char *storage = json_get_text(c->kept, "storage");
+	const json_t *row;
+	json_t *files = json_need(json_array()), *file;
 	size_t i;
 	json_array_foreach(json_object_get(c->kept, "save"), i, row)
 	{
@@ -321,17 +336,21 @@ static json_t *list_files(const struct front_call *c, struct buf *said)
 				json_get_text(row, "error"));
 			continue;
 		}
-		json_t *file = json_pack("{s:O, s:O, s:O}", "id", json_object_get(row, "id"),
-			"name", json_object_get(row, "name"), "storage_session_id", storage);
+		file = new_file(json_object_get(row, "id"), json_object_get(row, "name"), storage);
 		if (file)
 			json_put_shared(file, "modified_from", json_object_get(row, "from"));
 		json_add_new(files, file);
 	}
-	json_array_foreach(json_object_get(c->body, "files"), i, row) if (!is_replaced(c, row))
-		json_add_new(files,
-			json_pack("{s:O, s:O, s:s, s:b}", "id", json_object_get(row, "id"), "name",
-				json_object_get(row, "name"), "storage_session_id",
-				storage_of(row), "inherited", 1));
+	json_array_foreach(json_object_get(c->body, "files"), i, row)
+	{
+		if (is_replaced(c, row))
+			continue;
+		file = new_file(json_object_get(row, "id"), json_object_get(row, "name"),
+			storage_of(row));
+		if (file)
+			json_put_bool(file, "inherited", true);
+		json_add_new(files, file);
+	}
 	return files;
 }
 
@@ -355,7 +374,7 @@ void libre_ran(struct front_call *c)
 		json_object_get(c->kept, "storage"), "stdout", front_stdout(record), "stderr",
 		front_joined("", first, more), "files", files, "code",
 		end.how == FRONT_EXITED ? json_integer(end.code) : json_null(), "signal",
-		end.how == FRONT_EXITED ? json_null() : json_sprintf("%d", end.signal), "message",
+		end.how == FRONT_EXITED ? json_null() : signal_name(end.signal), "message",
 		is_good ? json_null() : json_string(ends[end.how].message), "status",
 		is_good ? json_null() : json_string(ends[end.how].status), "wall_time",
 		(json_int_t)end.wall_ms);
