@@ -41,7 +41,7 @@ struct program {
 	char path[PATH_MAX]; /* of the toolchain's program */
 	const char *source;
 	enum stage stage;
-	size_t next; /* number of the file that is written or read next */
+	size_t next;	     /* number of the file that is written or read next */
 	const char *reading; /* path of the file that is read, borrowed */
 	size_t n_changed;    /* files read because the program has changed them */
 	struct operation_call *under_way;
@@ -223,8 +223,8 @@ static bool is_collected(const json_t *collect, const char *path)
 {
 	size_t i;
 	const json_t *wanted;
-	json_array_foreach(collect, i, wanted) if (strcmp(json_string_value(wanted), path) ==
-		0) return true;
+	json_array_foreach(
+		collect, i, wanted) if (strcmp(json_string_value(wanted), path) == 0) return true;
 	return false;
 }
 

@@ -14,7 +14,8 @@ struct front_row {
 	const char *method, *path; /* as in struct http_route */
 	void (*start)(struct front_call *c);
 	bool is_open;
-	bool is_form; /* the body is multipart/form-data, which `start` reads with http_read_form() */
+	bool is_form; /* the body is multipart/form-data, which `start` reads with http_read_form()
+		       */
 };
 
 /* A wire. Rows for whole directories stand behind the others; the last one is for "/". They answer
@@ -29,7 +30,8 @@ struct front_wire {
 	void (*fail)(struct front_call *c, unsigned status, const struct err *err);
 };
 
-extern const struct front_wire front_dify, front_librechat, front_nemo, front_piston, front_sandboxfusion;
+extern const struct front_wire front_dify, front_librechat, front_nemo, front_piston,
+	front_sandboxfusion;
 
 /* State of a wire that outlives its requests. */
 struct front_state {

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define TOO_LARGE "File size limit exceeded"
-#define GONE "The file may have expired or does not exist"
+#define GONE	  "The file may have expired or does not exist"
 
 enum { FLAG_BYTES = 8, TIME_BYTES = 40, HEADER_BYTES = 4 << 10 };
 
@@ -165,9 +165,9 @@ static void answer_batch(struct front_call *c)
 		json_add_new(files, file);
 	}
 	json_t *body = upload_answer(c,
-		n_failed == 0		   ? "success"
+		n_failed == 0		    ? "success"
 			: n_failed < (int)n ? "partial_success"
-					   : "error",
+					    : "error",
 		files);
 	json_put_int(body, "succeeded", (int)n - n_failed);
 	json_put_int(body, "failed", n_failed);
@@ -220,16 +220,16 @@ static json_t *object_name(const json_t *row)
 	const char *path = json_get_text(row, "path"), *name = libre_split(path, file);
 	const char *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
 	const char *ending = strrchr(last, '.');
-	return json_sprintf("%.*s%s", 2 * LIBRE_ID_BYTES - 1, path,
-		ending && ending > last ? ending : "");
+	return json_sprintf(
+		"%.*s%s", 2 * LIBRE_ID_BYTES - 1, path, ending && ending > last ? ending : "");
 }
 
 /* Add the members that all descriptions of a file have. */
 static json_t *describe(const json_t *row)
 {
 	int64_t ms = json_get_int(row, "modified_ms"), bytes = json_get_int(row, "size");
-	return json_pack("{s:I, s:o, s:o}", "size", (json_int_t)bytes, "lastModified",
-		iso_time(ms), "etag",
+	return json_pack("{s:I, s:o, s:o}", "size", (json_int_t)bytes, "lastModified", iso_time(ms),
+		"etag",
 		json_sprintf("%llx-%llx", (unsigned long long)ms, (unsigned long long)bytes));
 }
 
@@ -443,6 +443,6 @@ void libre_start_delete(struct front_call *c)
 		return;
 	c->kept = json_need(json_pack("{s:s, s:s}", "storage", ids.storage, "file", ids.file));
 	snprintf(path, sizeof path, "%s/%s", ids.storage, ids.file);
-	libre_operate(c, "file.remove", path, json_need(json_pack("{s:b}", "recursive", 1)),
-		on_deleted);
+	libre_operate(
+		c, "file.remove", path, json_need(json_pack("{s:b}", "recursive", 1)), on_deleted);
 }

@@ -287,10 +287,9 @@ static void on_ran(struct front_call *c, const json_t *result, const struct err 
 	const struct front_end end = front_read_end(record);
 	json_array_foreach(json_object_get(result, "files"), i, row) take_output(c, row);
 	say_cut(&said, record);
-	json_array_foreach(json_object_get(result, "unread"), i, row)
-		if (strcmp(json_get_text(row, "code"), "not_found") != 0)
-			buf_addf(&said, "%s is not kept: %s\n", json_get_text(row, "path"),
-				json_get_text(row, "message"));
+	json_array_foreach(json_object_get(result, "unread"), i,
+		row) if (strcmp(json_get_text(row, "code"), "not_found") != 0) buf_addf(&said,
+		"%s is not kept: %s\n", json_get_text(row, "path"), json_get_text(row, "message"));
 	say_end(&said, &end);
 	json_put_shared(c->kept, "record", record);
 	json_put_new(c->kept, "said", json_new_text(buf_str(&said), said.bytes));
@@ -303,14 +302,12 @@ static bool is_replaced(const struct front_call *c, const json_t *file)
 	const char *name = json_get_text(file, "name");
 	const json_t *row;
 	size_t i;
-	json_array_foreach(json_object_get(c->kept, "save"), i, row)
-		if (strcmp(json_get_text(row, "name"), name) == 0 && !json_object_get(row, "error"))
-			return true;
-	json_array_foreach(
-		json_object_get(json_object_get(c->kept, "record"), "files"), i, row)
-		if (strcmp(json_get_text(row, "path"), name) == 0 &&
-			strcmp(json_get_text(row, "change"), "deleted") == 0)
-			return true;
+	json_array_foreach(json_object_get(c->kept, "save"), i,
+		row) if (strcmp(json_get_text(row, "name"), name) == 0 &&
+		!json_object_get(row, "error")) return true;
+	json_array_foreach(json_object_get(json_object_get(c->kept, "record"), "files"), i,
+		row) if (strcmp(json_get_text(row, "path"), name) == 0 &&
+		strcmp(json_get_text(row, "change"), "deleted") == 0) return true;
 	return false;
 }
 
@@ -345,8 +342,8 @@ static json_t *list_files(const struct front_call *c, struct buf *said)
 	{
 		if (is_replaced(c, row))
 			continue;
-		file = new_file(json_object_get(row, "id"), json_object_get(row, "name"),
-			storage_of(row));
+		file = new_file(
+			json_object_get(row, "id"), json_object_get(row, "name"), storage_of(row));
 		if (file)
 			json_put_bool(file, "inherited", true);
 		json_add_new(files, file);

@@ -5,9 +5,9 @@
  * caller, whose runtime is the smallest, at STORAGE/FILE/NAME: STORAGE is the id of the storage
  * session, which begins with the number of the hour, and FILE that of the file, whose first
  * character says whether programs may change the file. So nothing but sessions is kept: rights and
- * quotas are those of sessions, a file is found by its ids alone, and goes away when its session has
- * not been used for LIFE_MS. One session for each storage session would be simpler, but a program
- * that makes a file would leave a box behind.
+ * quotas are those of sessions, a file is found by its ids alone, and goes away when its session
+ * has not been used for LIFE_MS. One session for each storage session would be simpler, but a
+ * program that makes a file would leave a box behind.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

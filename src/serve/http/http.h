@@ -84,10 +84,10 @@ struct http_piece {
 	uint64_t offset; /* of the piece in its field; 0: the field begins */
 };
 /*
- * Read the body as a form (multipart/form-data), for a route without `is_json`. @each is called with
- * each piece of each field, in order, and returns whether it wants more. Names and data are any
- * bytes.
- * Errors: ERR_USAGE: the body is not a form, or is not whole; what came before was given to @each.
+ * Read the body as a form (multipart/form-data), for a route without `is_json`. @each is called
+ * with each piece of each field, in order, and returns whether it wants more. Names and data are
+ * any bytes. Errors: ERR_USAGE: the body is not a form, or is not whole; what came before was given
+ * to @each.
  */
 int http_read_form(struct http_exchange *x, bool (*each)(void *arg, const struct http_piece *piece),
 	void *arg, struct err *err);
