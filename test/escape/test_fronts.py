@@ -158,9 +158,9 @@ class Callers(harness.Case):
 
 def form(*parts):
     """(body, headers) of a form with files: (file name, data)."""
-    body = b"".join(b'--b\r\nContent-Disposition: form-data; name="file"; filename="' + name.encode() + b'"\r\n\r\n' +
+    body = b"".join(b'--b0und\r\nContent-Disposition: form-data; name="file"; filename="' + name.encode() + b'"\r\n\r\n' +
                     data + b"\r\n" for name, data in parts)
-    return body + b"--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"}
+    return body + b"--b0und--\r\n", {"Content-Type": "multipart/form-data; boundary=b0und"}
 
 
 class Stored(harness.Case):
@@ -223,11 +223,11 @@ class Stored(harness.Case):
         self.assertEqual(self.upload(ANN, ("a", b"x" * (17 << 20))).status, 413)
         said = self.upload(ANN, *[("a", b"")] * 20000, path="/upload/batch")
         self.assertEqual((said.status, said.json["succeeded"]), (200, 200))
-        head = {"Content-Type": "multipart/form-data; boundary=b"}
-        part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n'
-        for body in (b"--b\r\n" * 300000, part * 100000, b"--b\r\n" + b"X: y\r\n" * 500000, b"--b\r\nX: " + b"y" * (4 << 20),
+        head = {"Content-Type": "multipart/form-data; boundary=b0und"}
+        part = b'--b0und\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n'
+        for body in (b"--b0und\r\n" * 300000, part * 100000, b"--b0und\r\n" + b"X: y\r\n" * 500000, b"--b0und\r\nX: " + b"y" * (4 << 20),
                      part + b"Content-Type: multipart/mixed; boundary=c\r\n\r\n" + b"--c\r\n" * 200000,
-                     part.replace(b'"a"', b'"' + b"a" * (4 << 20) + b'"') + b"\r\nx\r\n--b--\r\n", part + b"\r\n" + b"\r\n--" * 500000):
+                     part.replace(b'"a"', b'"' + b"a" * (4 << 20) + b'"') + b"\r\nx\r\n--b0und--\r\n", part + b"\r\n" + b"\r\n--" * 500000):
             self.assertIn(self.ask(ANN, "POST", "/upload/batch", body, head).status, (200, 400))
         self.assertEqual(self.ask(ANN, "POST", "/upload", b"x", {"Content-Type": f"multipart/form-data; boundary={'b' * 9000}"}).status,
                          400)

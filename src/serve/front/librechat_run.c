@@ -137,11 +137,11 @@ static void on_read(struct front_call *c, const json_t *result, const struct err
 		libre_refuse(c, 413, "The files are too large together");
 		return;
 	}
-	json_add_new(json_object_get(c->kept, "files"),
-		json_need(json_pack("{s:O, s:O, s:O}", "path",
-			json_object_get(file_at_hand(c), "name"), "content",
-			json_object_get(result, "content"), "encoding",
-			json_object_get(result, "encoding"))));
+	json_t *file = json_need(json_object());
+	json_put_shared(file, "path", json_object_get(file_at_hand(c), "name"));
+	json_put_shared(file, "content", json_object_get(result, "content"));
+	json_put_shared(file, "encoding", json_object_get(result, "encoding"));
+	json_add_new(json_object_get(c->kept, "files"), file);
 	json_put_int(c->kept, "bytes", bytes);
 	json_put_int(c->kept, "at", json_get_int(c->kept, "at") + 1);
 	read_next(c);
