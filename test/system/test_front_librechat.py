@@ -345,6 +345,18 @@ class Server(harness.Case):
             self.assertEqual(client.run("1", status=403, files=[file]), {"error": "Unauthorized file reference"})
             self.assertEqual(client.run("print(open('c.txt').read())", files=[client.store("c.txt", b"2")])["stdout"], "2\n")
 
+    def test_volumes_in_mnt(self):
+        """A volume in /mnt has it for itself: nothing is written into it."""
+        with web.Server() as server:
+            for dst in ("/mnt", "/mnt/data", "/mnt/data/x", "/mnt/x"):
+                volume = os.path.join(server.dir, "v")
+                os.makedirs(volume, exist_ok=True)
+                session = server.rpc("session.create", volumes=[{"src": volume, "dst": dst, "mode": "rw"}])["session"]
+                code = f"import os; (os.path.islink('/mnt/data'), os.path.ismount({dst!r}), os.listdir({dst!r}))"
+                said = server.rpc("step.run", session=session, code=code)
+                self.assertEqual(said["value"]["text/plain"], "(False, True, [])", dst)
+                self.assertEqual(os.listdir(volume), [])
+
     def test_below_the_name(self):
         with web.Server("--front", "sandboxfusion", "--front", "librechat") as server:
             client = Client(server, below="/librechat")

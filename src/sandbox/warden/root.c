@@ -460,15 +460,12 @@ static int mount_all(const struct root *root, struct err *err)
 	return r < 0 ? r : root_mount_volumes(volumes, (unsigned)(end - volumes), err);
 }
 
-/* Programs that models write look for their files in /mnt/data, so this leads to the workspace. A
- * volume or a layer that has something in /mnt has it for itself. */
+/* Models look for files in /mnt/data. A volume or a layer that is in /mnt has it for itself. */
 static int make_link(struct err *err)
 {
-	if (mkdir("mnt", 0755) < 0)
-		return errno == EEXIST ? 0 : err_sys(err, ERR_BOX, errno, "mkdir /mnt");
-	if (symlink("/home/user", "mnt/data") < 0)
-		return err_sys(err, ERR_BOX, errno, "symlink /mnt/data");
-	return 0;
+	if (mkdir("mnt", 0755) == 0 && symlink("/home/user", "mnt/data") == 0)
+		return 0;
+	return errno == EEXIST ? 0 : err_sys(err, ERR_BOX, errno, "symlink /mnt/data");
 }
 
 static int swap_roots(struct err *err)
