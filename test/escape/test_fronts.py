@@ -76,6 +76,11 @@ class Page(harness.Case):
                     answer = ask(self.server, path, body("echo 1"), headers, kind)
                     self.assertIn(answer.status, (403, 415), (name, kind, headers))
         self.assertEqual(steps(self.server), 0)
+        body, kind = form(("a.txt", b"1"))  # what a form of a page sends as it is
+        for headers in (*browser, {"Sec-Fetch-Site": "same-origin"}):
+            for path in ("/v1/upload", "/v1/upload/batch", "/librechat/v1/upload", "/librechat/v1/upload/"):
+                self.assertIn(self.server.request("POST", path, body, {**kind, **headers}).status, (400, 403, 415), path)
+        self.assertEqual(self.server.rpc("session.list")["sessions"], [])
 
     def test_T_FRONT_PAGE_of_another_site(self):
         """The right type, from another origin, or by a name that leads to this address."""

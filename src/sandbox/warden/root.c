@@ -518,10 +518,8 @@ int root_make(const struct root *root, struct err *err)
 	int r = host_fd < 0 ? host_fd : 0;
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(root_ops); i++)
 		r = root_op_do(root, host_fd, &root_ops[i], err);
-	if (r == 0)
-		r = mount_all(root, err);
-	if (r == 0)
-		r = make_link(err);
+	r = r < 0 ? r : mount_all(root, err);
+	r = r < 0 ? r : make_link(err);
 	if (r == 0)
 		r = unmount_helper(".store", err);
 	if (r == 0 && root->rootfs_fd >= 0)
