@@ -238,6 +238,22 @@ class Stored(harness.Case):
                          400)
         self.assertEqual(self.upload(BOB, ("a.txt", b"1")).status, 200)
 
+    def test_T_FRONT_STORED_unread(self):
+        """Fill the memory of the engine with files that one asks for and does not read."""
+        said = self.upload(ANN, ("a.bin", b"x" * (16 << 20))).json
+        path = f"/v1/download/{said['storage_session_id']}/{said['files'][0]['fileId']}"
+        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {ANN}\r\n\r\n".encode()
+        held = []
+        for _ in range(20):
+            held.append(self.server.raw(buffer_bytes=4096))
+            self.addCleanup(held[-1].close)
+            held[-1].say(head)
+        self.assertTrue(web.wait(lambda: self.server.request("GET", path, headers={"X-Api-Key": ANN}).status == 503))
+        self.assertEqual(self.upload(BOB, ("a.txt", b"1")).status, 200)
+        for raw in held:
+            raw.close()
+        self.assertTrue(web.wait(lambda: self.server.request("GET", path, headers={"X-Api-Key": ANN}).status == 200))
+
     def test_T_FRONT_STORED_as_a_page(self):
         """Have a browser that downloads a file take it for a page of this server."""
         said = self.upload(ANN, ('a.html', b"<script>1</script>"), ("a\r\nX-Evil: 1.html", b"1"), path="/upload/batch").json

@@ -345,6 +345,19 @@ class Server(harness.Case):
             self.assertEqual(client.run("1", status=403, files=[file]), {"error": "Unauthorized file reference"})
             self.assertEqual(client.run("print(open('c.txt').read())", files=[client.store("c.txt", b"2")])["stdout"], "2\n")
 
+    def test_the_first_files_at_once(self):
+        """Several requests find that there is no session for their files yet."""
+        for _ in range(3):
+            with web.Server("--front", "librechat") as server:
+                body, headers = form(("file", "a.txt", b"1"))
+                raws = [server.raw() for _ in range(16)]
+                for raw in raws:
+                    raw.say(f"POST /v1/upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: {headers['Content-Type']}\r\n"
+                            f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                self.assertEqual([raw.answer().status for raw in raws], [200] * 16)
+                for raw in raws:
+                    raw.close()
+
     def test_volumes_in_mnt(self):
         """A volume in /mnt has it for itself: nothing is written into it."""
         for dst in ("/mnt", "/mnt/data", "/mnt/data/x", "/mnt/x"):
