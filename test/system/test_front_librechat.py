@@ -345,6 +345,15 @@ class Server(harness.Case):
             self.assertEqual(client.run("1", status=403, files=[file]), {"error": "Unauthorized file reference"})
             self.assertEqual(client.run("print(open('c.txt').read())", files=[client.store("c.txt", b"2")])["stdout"], "2\n")
 
+    def test_the_session_that_is_named(self):
+        """The header names the session of the program, also if one for files was made."""
+        with web.Server("--front", "librechat") as server:
+            body = json.dumps({"lang": "py", "code": "open('a.txt', 'w').write('4711')"})
+            for _ in range(2):
+                named = Client(server).ask("POST", "/exec", body, web.JSON).headers.get_all("X-Retort-Session")
+                self.assertEqual(len(named), 1)
+                self.assertIn("4711", json.dumps(server.rpc("session.log", session=named[0])))
+
     def test_the_first_files_at_once(self):
         """Several requests find that there is no session for their files yet."""
         for _ in range(3):

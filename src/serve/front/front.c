@@ -135,8 +135,9 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct front_call *c = arg;
 	const char *session = json_get_text(result, "session");
-	if (session[0] && c->x)
-		(void)http_set_header(c->x, "X-Retort-Session", session);
+	/* The first session is the program's; others are made for what comes of it. */
+	if (session[0] && c->x && !c->is_named)
+		c->is_named = http_set_header(c->x, "X-Retort-Session", session) == 0;
 	c->answered(c, result, err);
 }
 

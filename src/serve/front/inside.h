@@ -48,6 +48,7 @@ struct front_call {
 	json_t *body;		 /* an object; empty if the request has no body */
 	json_t *kept;		 /* for the handler, released with the call; or NULL */
 	/* private */
+	bool is_named; /* the answer has the header that names a session */
 	void (*answered)(struct front_call *c, const json_t *result, const struct err *err);
 	struct operation_call *under_way;
 };
