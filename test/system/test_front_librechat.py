@@ -345,6 +345,15 @@ class Server(harness.Case):
             self.assertEqual(client.run("1", status=403, files=[file]), {"error": "Unauthorized file reference"})
             self.assertEqual(client.run("print(open('c.txt').read())", files=[client.store("c.txt", b"2")])["stdout"], "2\n")
 
+    def test_a_restart(self):
+        state = harness.make_dir()
+        with web.Server("--front", "librechat", "--state", state) as server:
+            file = Client(server).store("a.txt", b"data")
+        with web.Server("--front", "librechat", "--state", state) as server:
+            client = Client(server)
+            self.assertEqual(client.ask("GET", f"/download/{file['storage_session_id']}/{file['id']}").body, b"data")
+            self.assertEqual(client.run("print(open('a.txt').read())", files=[file])["stdout"], "data\n")
+
     def test_the_session_that_is_named(self):
         """The header names the session of the program, also if one for files was made."""
         with web.Server("--front", "librechat") as server:

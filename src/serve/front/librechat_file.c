@@ -389,8 +389,6 @@ static void name_attachment(struct front_call *c, const char *name)
 			buf_addf(&out, "%%%02X", (unsigned)(unsigned char)*at);
 	if (c->x)
 		(void)http_set_header(c->x, "Content-Disposition", buf_str(&out));
-	if (c->x)
-		(void)http_set_header(c->x, "X-Content-Type-Options", "nosniff");
 }
 
 static void on_read(struct front_call *c, const json_t *result, const struct err *err)
