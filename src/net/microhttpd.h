@@ -10,15 +10,18 @@
 #define MICROHTTPD_SYMBOLS(X)                                                                      \
 	X(add_connection)                                                                          \
 	X(add_response_header)                                                                     \
+	X(create_post_processor)                                                                   \
 	X(create_response_from_buffer)                                                             \
 	X(create_response_from_callback)                                                           \
 	X(create_response_for_upgrade)                                                             \
+	X(destroy_post_processor)                                                                  \
 	X(destroy_response)                                                                        \
 	X(get_connection_info)                                                                     \
 	X(get_connection_values)                                                                   \
 	X(get_daemon_info)                                                                         \
 	X(get_timeout)                                                                             \
 	X(lookup_connection_value)                                                                 \
+	X(post_process)                                                                            \
 	X(queue_response)                                                                          \
 	X(resume_connection)                                                                       \
 	X(run)                                                                                     \

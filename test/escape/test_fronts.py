@@ -14,7 +14,7 @@ import harness  # noqa: E402
 import web  # noqa: E402
 
 IDENTITY = "user"
-ALL = [word for name in ("dify", "nemo", "piston", "sandboxfusion") for word in ("--front", name)]
+ALL = [word for name in ("dify", "librechat", "nemo", "piston", "sandboxfusion") for word in ("--front", name)]
 ANN, BOB, EVE = "ann-" + "a" * 28, "bob-" + "b" * 28, "eve-" + "e" * 28
 TOKENS = f"ann {ANN}\nbob {BOB}\neve {EVE} sessions=2 memory=600m\n"
 
@@ -22,6 +22,7 @@ TOKENS = f"ann {ANN}\nbob {BOB}\neve {EVE} sessions=2 memory=600m\n"
 RUN = {
     "dify": ("/v1/sandbox/run", lambda code: {"language": "python3", "code": code},
              lambda said: said["data"]["stdout"]),
+    "librechat": ("/v1/exec", lambda code: {"lang": "py", "code": code}, lambda said: said["stdout"]),
     "nemo": ("/execute", lambda code: {"generated_code": code, "language": "python", "timeout": 30},
              lambda said: said["stdout"]),
     "piston": ("/api/v2/execute", lambda code: {"language": "bash", "version": "*", "files": [{"content": code}]},
@@ -75,6 +76,11 @@ class Page(harness.Case):
                     answer = ask(self.server, path, body("echo 1"), headers, kind)
                     self.assertIn(answer.status, (403, 415), (name, kind, headers))
         self.assertEqual(steps(self.server), 0)
+        body, kind = form(("a.txt", b"1"))  # what a form of a page sends as it is
+        for headers in (*browser, {"Sec-Fetch-Site": "same-origin"}):
+            for path in ("/v1/upload", "/v1/upload/batch", "/librechat/v1/upload", "/librechat/v1/upload/"):
+                self.assertIn(self.server.request("POST", path, body, {**kind, **headers}).status, (400, 403, 415), path)
+        self.assertEqual(self.server.rpc("session.list")["sessions"], [])
 
     def test_T_FRONT_PAGE_of_another_site(self):
         """The right type, from another origin, or by a name that leads to this address."""
@@ -153,6 +159,119 @@ class Callers(harness.Case):
             self.assertIn(said["status"], ("Success", "SandboxError"))
             self.assertEqual(said["run_result"] is None, said["status"] == "SandboxError")
         self.assertIn("Success", [said["status"] for said in found])
+
+
+def form(*parts):
+    """(body, headers) of a form with files: (file name, data)."""
+    body = b"".join(b'--b0und\r\nContent-Disposition: form-data; name="file"; filename="' + name.encode() + b'"\r\n\r\n' +
+                    data + b"\r\n" for name, data in parts)
+    return body + b"--b0und--\r\n", {"Content-Type": "multipart/form-data; boundary=b0und"}
+
+
+class Stored(harness.Case):
+    """Files that callers have stored in the front librechat."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = web.Server("--front", "librechat", tokens=TOKENS)
+        self.addCleanup(self.server.stop)
+
+    def ask(self, token, method, path, body=None, headers=None):
+        return self.server.request(method, f"/v1{path}", body, {"X-Api-Key": token, **(headers or {})})
+
+    def upload(self, token, *parts, path="/upload"):
+        body, headers = form(*parts)
+        return self.ask(token, "POST", path, body, headers)
+
+    def run_with(self, token, code, **file):
+        return ask(self.server, "/v1/exec", {"lang": "py", "code": code, "files": [file]}, {"X-Api-Key": token})
+
+    def test_T_FRONT_STORED_by_another_caller(self):
+        """Read, list, use or remove a file of another caller whose ids are known."""
+        said = self.upload(ANN, ("a.txt", b"4711")).json
+        self.assertEqual(self.upload(BOB, ("b.txt", b"1")).status, 200)
+        storage, file = said["storage_session_id"], said["files"][0]["fileId"]
+        for method, path in (("GET", f"/download/{storage}/{file}"), ("GET", f"/sessions/{storage}/objects/{file}"),
+                             ("GET", f"/files/{storage}?detail=full"), ("DELETE", f"/files/{storage}/{file}")):
+            answer = self.ask(BOB, method, path)
+            self.assertIn(answer.status, (403, 404), path)
+            self.assertNotIn(b"4711", answer.body)
+        said = self.run_with(BOB, "print(open('a.txt').read())", id=file, storage_session_id=storage, name="a.txt")
+        self.assertEqual(said.status, 403)
+        self.assertEqual(self.ask(ANN, "GET", f"/download/{storage}/{file}").body, b"4711")
+
+    def test_T_FRONT_STORED_out_of_the_store(self):
+        """Leave the directory of a file by names and ids: dots, absolute paths, escapes, zero bytes."""
+        mark = os.path.join(self.server.dir, "mark")
+        names = ("../x", "../../x", "a/../../x", mark, "..", ".", "a\\..\\x", "/etc/passwd", "./x", "a//x", "x/")
+        for name in names:
+            for path in ("/upload", "/upload/batch"):
+                self.assertEqual(self.upload(ANN, (name, b"x"), path=path).status, 400, name)
+        good = self.upload(ANN, ("a.txt", b"1")).json
+        storage, file = good["storage_session_id"], good["files"][0]["fileId"]
+        for name in names:
+            said = self.run_with(ANN, "1", id=file, storage_session_id=storage, name=name)
+            self.assertEqual(said.status, 400, name)
+        for wrong in ("..", "../" * 7, "%2e%2e", "%2e%2e%2f" * 3, "." * 21, "/" * 21, "%00" * 7, file + "/a.txt", file[:-1]):
+            for method, path in (("GET", f"/download/{storage}/{wrong}"), ("GET", f"/download/{wrong}/{file}"),
+                                 ("GET", f"/files/{wrong}"), ("DELETE", f"/files/{storage}/{wrong}"),
+                                 ("GET", f"/sessions/{storage}/objects/{wrong}")):
+                self.assertIn(self.ask(ANN, method, path).status, (400, 403, 404), path)
+            if len(wrong) != 21 or not wrong.isalnum():
+                self.assertEqual(self.run_with(ANN, "1", id=wrong, storage_session_id=storage, name="a").status, 400, wrong)
+        self.assertEqual(self.ask(ANN, "GET", f"/download/{storage}/{file}").body, b"1")
+        self.assertFalse(os.path.exists(mark))
+
+    def test_T_FRONT_STORED_flood(self):
+        """Forms that are too large, of too many parts, nested, or never whole."""
+        self.assertEqual(self.upload(ANN, ("a", b"x" * (65 << 20))).status, 413)
+        self.assertEqual(self.upload(ANN, ("a", b"x" * (17 << 20))).status, 413)
+        said = self.upload(ANN, *[("a", b"")] * 20000, path="/upload/batch")
+        self.assertEqual((said.status, said.json["succeeded"]), (200, 200))
+        head = {"Content-Type": "multipart/form-data; boundary=b0und"}
+        part = b'--b0und\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n'
+        for body in (b"--b0und\r\n" * 300000, part * 100000, b"--b0und\r\n" + b"X: y\r\n" * 500000, b"--b0und\r\nX: " + b"y" * (4 << 20),
+                     part + b"Content-Type: multipart/mixed; boundary=c\r\n\r\n" + b"--c\r\n" * 200000,
+                     part.replace(b'"a"', b'"' + b"a" * (4 << 20) + b'"') + b"\r\nx\r\n--b0und--\r\n", part + b"\r\n" + b"\r\n--" * 500000):
+            self.assertIn(self.ask(ANN, "POST", "/upload/batch", body, head).status, (200, 400))
+        self.assertEqual(self.ask(ANN, "POST", "/upload", b"x", {"Content-Type": f"multipart/form-data; boundary={'b' * 9000}"}).status,
+                         400)
+        self.assertEqual(self.upload(BOB, ("a.txt", b"1")).status, 200)
+
+    def test_T_FRONT_STORED_unread(self):
+        """Fill the memory of the engine with files that one asks for and does not read."""
+        said = self.upload(ANN, ("a.bin", b"x" * (16 << 20))).json
+        path = f"/v1/download/{said['storage_session_id']}/{said['files'][0]['fileId']}"
+        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: {ANN}\r\n\r\n".encode()
+        held = []
+        for _ in range(20):
+            held.append(self.server.raw(buffer_bytes=4096))
+            self.addCleanup(held[-1].close)
+            held[-1].say(head)
+        self.assertTrue(web.wait(lambda: self.server.request("GET", path, headers={"X-Api-Key": ANN}).status == 503))
+        self.assertEqual(self.upload(BOB, ("a.txt", b"1")).status, 200)
+        for raw in held:
+            raw.close()
+        self.assertTrue(web.wait(lambda: self.server.request("GET", path, headers={"X-Api-Key": ANN}).status == 200))
+
+    def test_T_FRONT_STORED_as_a_page(self):
+        """Have a browser that downloads a file take it for a page of this server."""
+        said = self.upload(ANN, ('a.html', b"<script>1</script>"), ("a\r\nX-Evil: 1.html", b"1"), path="/upload/batch").json
+        for file in said["files"]:
+            if "fileId" not in file:
+                continue
+            answer = self.ask(ANN, "GET", f"/download/{said['storage_session_id']}/{file['fileId']}")
+            self.assertTrue(answer.headers["Content-Disposition"].startswith("attachment; "))
+            self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+            self.assertNotIn("X-Evil", answer.headers)
+
+    def test_T_FRONT_STORED_by_the_program(self):
+        """Have the program store what is not its own: links, devices, a file of the host, another caller's."""
+        code = ("import os\nfor n, t in enumerate(['/etc/passwd', '/proc/1/environ', '/proc/self/mem', '/dev/zero']):\n"
+                "    os.symlink(t, f'l{n}.txt')\nos.mkfifo('f.txt')\nopen('good.txt', 'w').write('1')\n"
+                "os.symlink('/etc', 'etc')\nos.makedirs('d'); os.link('good.txt', 'd/same.txt')")
+        said = ask(self.server, "/v1/exec", {"lang": "py", "code": code}, {"X-Api-Key": ANN}).json
+        self.assertLessEqual({file["name"] for file in said["files"]}, {"good.txt", "d/same.txt"})
 
 
 class Program(harness.Case):

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const struct front_wire *const wires[] = {
-	&front_dify, &front_piston, &front_sandboxfusion, &front_nemo};
+	&front_dify, &front_piston, &front_sandboxfusion, &front_nemo, &front_librechat};
 
 static const char *const records[] = {
 	"{'status': 'ok', 'exit_code': 0, 'signal': null, 'stdout': 'a\\n', 'stderr': ''}",
@@ -21,9 +21,11 @@ static const char *const records[] = {
 	"{'status': 'killed', 'exit_code': null, 'signal': 11, 'stdout': '', 'stderr': ''}",
 };
 
-static json_t *value;	/* of the record; NULL: it has none */
-static uint8_t choice;	/* how the operation ends */
-static unsigned n_ends; /* answers to the request at hand */
+static json_t *value;	    /* of the record; NULL: it has none */
+static uint8_t choice;	    /* how the operation ends */
+static unsigned n_ends;	    /* answers to the request at hand */
+static const json_t *asked; /* the body of the request at hand; "target" and "form" in it are its
+			     * target and the fields of its form */
 
 /* ---- what front.c and the HTTP server do for a wire ---- */
 
@@ -34,6 +36,13 @@ void front_answer(struct front_call *c, unsigned status, json_t *body)
 	(void)c;
 	n_ends++;
 	json_decref(body);
+}
+
+void front_answer_file(struct front_call *c, const char *type, const json_t *file)
+{
+	MUST(type && json_is_object(file));
+	(void)c;
+	n_ends++;
 }
 
 void front_fail(struct front_call *c, const struct err *err)
@@ -110,6 +119,15 @@ void front_operate(struct front_call *c, const char *operation, json_t *params,
 	} else if (strcmp(operation, "session.create") == 0) {
 		result = json_object();
 	}
+	json_t *file = json_array_get(json_object_get(result, "files"), 0);
+	if (json_is_string(value))
+		json_put_shared(file, "path", value);
+	if (result) {
+		json_put_text(result, "content", "b"); /* as file.read gives it */
+		json_put_text(result, "encoding", "utf-8");
+	}
+	if (file)
+		json_put_text(file, "mime", "text/plain");
 	if (result && choice & 0x20)
 		json_put_new(result, "compile", make_record());
 	if (result && json_object_get(params, "cells"))
@@ -143,7 +161,10 @@ const char *http_header(const struct http_exchange *x, const char *name)
 
 const char *http_target(const struct http_exchange *x)
 {
+	const char *target = json_string_value(json_object_get(asked, "target"));
 	(void)x;
+	if (target)
+		return target;
 	return choice & 1 ? "/nemo/sessions/a%20%2" : "/sessions/%00a?b";
 }
 
@@ -151,6 +172,32 @@ const char *http_query(const struct http_exchange *x, const char *name)
 {
 	(void)x;
 	return strcmp(name, "language") == 0 ? "python3" : NULL;
+}
+
+int http_set_header(struct http_exchange *x, const char *name, const char *text)
+{
+	(void)x;
+	MUST(name[0] && !strpbrk(text, "\r\n"));
+	return 0;
+}
+
+int http_read_form(struct http_exchange *x, bool (*each)(void *arg, const struct http_piece *piece),
+	void *arg, struct err *err)
+{
+	const json_t *row;
+	size_t i;
+	(void)x;
+	json_array_foreach(json_object_get(asked, "form"), i, row)
+	{
+		const json_t *data = json_object_get(row, "data");
+		const struct http_piece piece = {json_get_text(row, "name"),
+			json_string_value(json_object_get(row, "filename")),
+			json_string_value(data), json_string_length(data),
+			(uint64_t)json_get_int(row, "offset")};
+		if (piece.data && !each(arg, &piece))
+			return 0;
+	}
+	return choice & 4 ? err_set(err, ERR_USAGE, "not whole") : 0;
 }
 
 /* ---- one request ---- */
@@ -161,6 +208,7 @@ static void request(const struct front_wire *wire, const struct front_row *row, 
 	struct http_exchange *x = (void *)&state; /* only the functions above get it */
 	struct front_call c = {.wire = wire, .state = &state, .x = x, .body = body};
 	n_ends = 0;
+	asked = body;
 	row->start(&c);
 	MUST(n_ends == 1);
 	json_decref(c.kept);

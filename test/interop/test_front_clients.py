@@ -20,7 +20,7 @@ TIMEOUT_S = 300
 class Clients(harness.Case):
     @classmethod
     def setUpClass(cls):
-        fronts = ("--front", "sandboxfusion", "--front", "piston")
+        fronts = ("--front", "sandboxfusion", "--front", "piston", "--front", "librechat")
         cls.servers = {False: web.Server(*fronts), True: web.Server(*fronts, tokens=f"ann {TOKEN}\n")}
 
     @classmethod
@@ -65,6 +65,13 @@ class Clients(harness.Case):
         modules = os.path.join(where, "node_modules")
         self.assertEqual(self.checked(["node", os.path.join(PROGRAMS, "piston.mjs"), modules,
                                        f"http://127.0.0.1:{self.servers[False].port}"]), 8)
+
+    def test_librechat(self):
+        """The tools of @librechat/agents, and what LibreChat itself sends for files."""
+        where = interop.needed("@librechat/agents", "--fronts", "librechat")
+        server = self.servers[True]
+        self.assertEqual(self.checked(["node", os.path.join(PROGRAMS, "librechat.mjs"), os.path.join(where, "node_modules"),
+                                       f"http://127.0.0.1:{server.port}/v1", TOKEN]), 14)
 
 
 if __name__ == "__main__":

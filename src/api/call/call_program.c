@@ -234,6 +234,9 @@ static const struct param run_rows[] = {
 	{"stdin", PARAM_DATA, .max = CODE_BYTES, .help = "standard input (default: empty)"},
 	{"collect", PARAM_TEXTS, .max = COLLECT_MAX,
 		.help = "files of the workspace to give back, by path"},
+	{"changed", PARAM_COUNT, .min = 1, .max = COLLECT_MAX,
+		.help = "give back so many of the files that the program has created or modified, "
+			"too, but for those in hidden directories"},
 	{"compile_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS, .help = HELP_COMPILE_TIMEOUT},
 	{"timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS,
 		.help = "wall time of the program, or of each cell (default: limits.timeout_ms)"},
@@ -255,9 +258,10 @@ static const struct param ran_rows[] = {
 		"record of the program; absent if the compiler's status is not ok"),
 	MAY_GIVE("cells", PARAM_OBJECTS,
 		"records of the cells; fewer than were given if total_timeout_ms was reached"),
-	{"files", PARAM_OBJECTS, NEEDED, FIELDS(file_content_rows), .help = "the files of collect"},
+	{"files", PARAM_OBJECTS, NEEDED, FIELDS(file_content_rows),
+		.help = "the files of collect, then those of changed"},
 	{"unread", PARAM_OBJECTS, NEEDED, FIELDS(unread_rows),
-		.help = "files of collect that could not be given back"},
+		.help = "files that could not be given back"},
 };
 static const struct param language_rows[] = {
 	GIVES("name", PARAM_TEXT, "name of the language"),

@@ -8,7 +8,7 @@
  *   file.write       the source file, and each other file
  *   step.run         the compile line, if the language has one
  *   step.run         the program: as a step of its language's driver, or the run line; or each cell
- *   file.read        each file that the caller wants
+ *   file.read        each file that the caller wants, then those that the program has changed
  *   session.close    also after an error
  *
  * An error of step.run is a failure of the engine; what a program does wrong is in its record. So a
@@ -44,7 +44,9 @@ struct program {
 	char path[PATH_MAX]; /* of the toolchain's program */
 	const char *source;
 	enum stage stage;
-	size_t next; /* number of the file that is written or read next */
+	size_t next;	     /* number of the file that is written or read next */
+	const char *reading; /* path of the file that is read, borrowed */
+	size_t n_changed;    /* files read because the program has changed them */
 	struct operation_call *under_way;
 	char *session;
 	json_t *result;
@@ -234,10 +236,49 @@ static json_t *run_params(struct program *p)
 	return out;
 }
 
+/* Is the file in a directory that is hidden? Libraries keep their caches in such directories. */
+static bool is_hidden(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *at = path;
+	for (; slash && at < slash; at += strcspn(at, "/") + 1)
+		if (at[0] == '.')
+			return true;
+	return false;
+}
+
+static bool is_collected(const json_t *collect, const char *path)
+{
+	size_t i;
+	const json_t *wanted;
+	json_array_foreach(
+		collect, i, wanted) if (strcmp(json_string_value(wanted), path) == 0) return true;
+	return false;
+}
+
+/* Return the path of the file that is read next: those of `collect`, then those that the program
+ * has changed. Returns: NULL behind the last. */
+static const char *next_path(struct program *p)
+{
+	const json_t *collect = param_get(p->call->params, "collect"), *row;
+	const json_t *changed = json_object_get(json_object_get(p->result, "run"), "files");
+	size_t n = json_array_size(collect);
+	if (p->next < n)
+		return json_string_value(json_array_get(collect, p->next++));
+	while (p->n_changed < param_count(p->call->params, "changed", 0) &&
+		(row = json_array_get(changed, p->next++ - n))) {
+		const char *path = param_text(row, "path", "");
+		if (strcmp(param_text(row, "change", ""), "deleted") == 0 || is_hidden(path) ||
+			is_collected(collect, path))
+			continue;
+		p->n_changed++;
+		return path;
+	}
+	return NULL;
+}
+
 static json_t *read_params(struct program *p)
 {
-	const char *path =
-		json_string_value(json_array_get(param_get(p->call->params, "collect"), p->next++));
+	const char *path = p->reading = next_path(p);
 	if (!path)
 		return NULL;
 	json_t *out = json_need(json_object());
@@ -286,9 +327,9 @@ static void on_ran(struct program *p, const json_t *answer)
 
 static void add_unread(struct program *p, const struct err *err)
 {
-	const json_t *wanted = param_get(p->call->params, "collect");
-	json_t *row = json_need(json_pack("{s:O, s:s}", "path", json_array_get(wanted, p->next - 1),
-		"code", err_word(err->code)));
+	json_t *row = json_need(json_object());
+	json_put_text(row, "path", p->reading);
+	json_put_text(row, "code", err_word(err->code));
 	json_put_text(row, "message", err->msg); /* which may end within a character */
 	json_add_new(json_object_get(p->result, "unread"), row);
 }

@@ -460,6 +460,14 @@ static int mount_all(const struct root *root, struct err *err)
 	return r < 0 ? r : root_mount_volumes(volumes, (unsigned)(end - volumes), err);
 }
 
+/* Models look for files in /mnt/data. A volume or a layer that is in /mnt has it for itself. */
+static int make_link(struct err *err)
+{
+	if (mkdir("mnt", 0755) == 0 && symlink("/home/user", "mnt/data") == 0)
+		return 0;
+	return errno == EEXIST ? 0 : err_sys(err, ERR_BOX, errno, "symlink /mnt/data");
+}
+
 static int swap_roots(struct err *err)
 {
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
@@ -510,8 +518,8 @@ int root_make(const struct root *root, struct err *err)
 	int r = host_fd < 0 ? host_fd : 0;
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(root_ops); i++)
 		r = root_op_do(root, host_fd, &root_ops[i], err);
-	if (r == 0)
-		r = mount_all(root, err);
+	r = r < 0 ? r : mount_all(root, err);
+	r = r < 0 ? r : make_link(err);
 	if (r == 0)
 		r = unmount_helper(".store", err);
 	if (r == 0 && root->rootfs_fd >= 0)

@@ -14,6 +14,7 @@
 #include "api/row/param.h"
 #include "api/run/discard.h"
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/word.h"
 #include "serve/front/inside.h"
 
@@ -24,11 +25,12 @@
 #include <strings.h>
 
 #define NOT_JSON "requests must be of type application/json"
+#define NOT_FORM "Invalid content type. Must be multipart/form-data."
 
 enum { BODY_BYTES = 64 << 20, PATH_BYTES = 128 };
 
 static const struct front_wire *const wires[] = {
-	&front_dify, &front_nemo, &front_piston, &front_sandboxfusion};
+	&front_dify, &front_librechat, &front_nemo, &front_piston, &front_sandboxfusion};
 
 /* A front that is served: its wire, and the state that its requests share. */
 struct front {
@@ -92,6 +94,29 @@ void front_answer(struct front_call *c, unsigned status, json_t *body)
 	http_answer_json(x, status, NULL, body, instead);
 }
 
+void front_answer_file(struct front_call *c, const char *type, const json_t *file)
+{
+	const json_t *content = json_object_get(file, "content");
+	bool is_base64 = strcmp(json_get_text(file, "encoding"), "base64") == 0;
+	cleanup_buf struct buf data = BUF_INIT(BODY_BYTES);
+	struct http_exchange *x = c->x;
+	struct err err = {0};
+	int r = is_base64
+		? base64_read(&data, json_string_value(content), json_string_length(content), &err)
+		: buf_append(&data, json_string_value(content), json_string_length(content));
+	if (r < 0) {
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for the answer");
+		front_fail(c, &err);
+		return;
+	}
+	end(c);
+	size_t bytes = data.bytes;
+	if (x && bytes == 0)
+		http_answer(x, 200, type, "", 0);
+	else if (x)
+		http_answer_long(x, 200, type, buf_take(&data), bytes);
+}
+
 void front_fail(struct front_call *c, const struct err *err)
 {
 	/* Status 499 is for a client that has gone; here it is the engine that stops. */
@@ -110,8 +135,9 @@ static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct front_call *c = arg;
 	const char *session = json_get_text(result, "session");
-	if (session[0] && c->x)
-		(void)http_set_header(c->x, "X-Retort-Session", session);
+	/* The first session is the program's; others are made for what comes of it. */
+	if (session[0] && c->x && !c->is_named)
+		c->is_named = http_set_header(c->x, "X-Retort-Session", session) == 0;
 	c->answered(c, result, err);
 }
 
@@ -176,6 +202,14 @@ static bool is_of_page(const struct http_exchange *x)
 {
 	return http_header(x, "Sec-Fetch-Site") || http_header(x, "Origin") ||
 		http_header(x, "Referer");
+}
+
+/* Is the body a form? Browsers send one to another site without asking first. */
+static bool is_good_form(const struct front_call *c)
+{
+	static const char form[] = "multipart/form-data";
+	const char *type = http_header(c->x, "Content-Type");
+	return type && strncasecmp(type, form, sizeof form - 1) == 0 && !is_of_page(c->x);
 }
 
 /* Read the body of a request that has one. A page of another site cannot send this content type
@@ -245,10 +279,14 @@ static void start(void *arg, struct http_exchange *x)
 	http_note(x, c->wire->name);
 	http_on_gone(x, on_gone, c);
 	http_on_stop(x, on_stop, c);
-	if (row->method && take_body(c, &status, &err) < 0)
+	if (row->is_form && !is_good_form(c)) {
+		(void)err_set(&err, ERR_USAGE, NOT_FORM);
+		c->wire->fail(c, 400, &err);
+	} else if (row->method && !row->is_form && take_body(c, &status, &err) < 0) {
 		c->wire->fail(c, status, &err);
-	else
+	} else {
 		row->start(c);
+	}
 }
 
 /* ---- the routes ---- */
@@ -278,7 +316,7 @@ static void add_route(
 		.path = place->path,
 		.body_max_bytes = BODY_BYTES,
 		.is_open = row->is_open,
-		.is_json = true,
+		.is_json = !row->is_form,
 		.key_header = "X-Api-Key",
 		.arg = place,
 		.start = start};

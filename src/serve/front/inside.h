@@ -15,6 +15,8 @@ struct front_row {
 	const char *method, *path; /* as in struct http_route */
 	void (*start)(struct front_call *c);
 	bool is_open;
+	bool is_form; /* the body is multipart/form-data, which `start` reads with http_read_form()
+		       */
 };
 
 /* A wire. Rows for whole directories stand behind the others; the last one is for "/". They answer
@@ -29,7 +31,8 @@ struct front_wire {
 	void (*fail)(struct front_call *c, unsigned status, const struct err *err);
 };
 
-extern const struct front_wire front_dify, front_nemo, front_piston, front_sandboxfusion;
+extern const struct front_wire front_dify, front_librechat, front_nemo, front_piston,
+	front_sandboxfusion;
 
 /* State of a wire that outlives its requests. */
 struct front_state {
@@ -46,12 +49,15 @@ struct front_call {
 	json_t *body;		 /* an object; empty if the request has no body */
 	json_t *kept;		 /* for the handler, released with the call; or NULL */
 	/* private */
+	bool is_named; /* the answer has the header that names a session */
 	void (*answered)(struct front_call *c, const json_t *result, const struct err *err);
 	struct operation_call *under_way;
 };
 
 /* Answer with JSON, and end the call. Owns: takes @body. */
 void front_answer(struct front_call *c, unsigned status, json_t *body);
+/* Answer with a file as file.read gives it, and end the call. @type: its media type. */
+void front_answer_file(struct front_call *c, const char *type, const json_t *file);
 /* Answer that the request has failed, and end the call. */
 void front_fail(struct front_call *c, const struct err *err);
 

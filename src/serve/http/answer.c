@@ -256,6 +256,21 @@ void http_answer(
 	http_answer_text(x, status, type, copy, bytes);
 }
 
+void http_answer_long(
+	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes)
+{
+	struct outstanding *of = outstanding_of(x->context);
+	struct err err;
+	if (of && outstanding_is_full(of)) {
+		free(body);
+		(void)err_set(&err, ERR_BUSY, "too many long responses are unread");
+		http_refuse(x, 503, &err);
+		return;
+	}
+	outstanding_set(&x->owed, of, bytes);
+	http_answer_text(x, status, type, body, bytes);
+}
+
 void http_refuse(struct http_exchange *x, unsigned status, const struct err *err)
 {
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);

@@ -74,6 +74,24 @@ void http_on_progress(struct http_exchange *x, void (*progress)(void *arg), void
  * parsed it already. Owns: the caller decrefs *@root. Returns: as rpc_load(). */
 int http_take_json(struct http_exchange *x, json_t **root, struct err *err);
 size_t http_body_bytes(const struct http_exchange *x);
+
+/* A piece of a field of a form. Valid until `each` returns. */
+struct http_piece {
+	const char *name;     /* of the field; "" if it has none */
+	const char *filename; /* NULL: the field is not a file */
+	const char *data;
+	size_t bytes;
+	uint64_t offset; /* of the piece in its field; 0: the field begins */
+};
+/*
+ * Read the body as a form (multipart/form-data), for a route without `is_json`. @each is called
+ * with each piece of each field, in order, and returns whether it wants more. Names and data are
+ * any bytes. Errors: ERR_USAGE: the body is not a form, or is not whole; what came before was given
+ * to @each.
+ */
+int http_read_form(struct http_exchange *x, bool (*each)(void *arg, const struct http_piece *piece),
+	void *arg, struct err *err);
+
 /* Return the context in which to start operations. It identifies the caller, and outlives the
  * exchange. */
 const struct operation_context *http_context(const struct http_exchange *x);
@@ -95,6 +113,11 @@ void http_note(struct http_exchange *x, const char *what);
 /* Send a complete response with a copy of @body. @x must not be used afterwards. */
 void http_answer(
 	struct http_exchange *x, unsigned status, const char *type, const char *body, size_t bytes);
+/* As http_answer(), for a response that may be long: it counts against the caller's limit of what
+ * is unread, beyond which the response is an error with status 503. Owns: takes @body, allocated
+ * with malloc(). */
+void http_answer_long(
+	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes);
 /* Send an error response: {"error": {"code", "message", "hint"?}}. @x must not be used
  * afterwards. */
 void http_refuse(struct http_exchange *x, unsigned status, const struct err *err);
