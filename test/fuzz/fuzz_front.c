@@ -132,8 +132,10 @@ void front_operate(struct front_call *c, const char *operation, json_t *params,
 		json_put_new(result, "compile", make_record());
 	if (result && json_object_get(params, "cells"))
 		json_put_new(result, "cells", json_pack("[o]", make_record()));
-	if (result && strcmp(operation, "program.judge") == 0)
+	if (result && strcmp(operation, "program.judge") == 0) {
 		json_put_new(result, "cases", make_judged());
+		json_put_bool(result, "accepted", choice & 1);
+	}
 	json_decref(params);
 	answered(c, result, &err);
 	json_decref(result);
