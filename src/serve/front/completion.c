@@ -24,7 +24,8 @@ static bool is_named(const char *line, size_t bytes, const char *language)
 		return false;
 	memcpy(word, line, bytes);
 	word[bytes] = '\0';
-	const char *found = program_language(word, NULL), *wanted = program_language(language, NULL);
+	const char *found = program_language(word, NULL),
+		   *wanted = program_language(language, NULL);
 	return found && wanted && strcmp(found, wanted) == 0;
 }
 
