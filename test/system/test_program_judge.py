@@ -58,6 +58,14 @@ class Verdicts(Shared):
         self.assertEqual(self.verdicts(code, doubles(8)), ["passed", "passed", "wrong"])
         self.assertEqual(self.verdicts(code, doubles(4), all=True), ["passed", "passed", "wrong", "wrong"])
 
+    def test_after_it_no_case_begins(self):
+        with web.Server("--programs", "2") as server:
+            done = server.rpc("program.judge", language="python", code="print(0)", cases=[{"expected": "1"}] * 300)
+            self.assertEqual([c["verdict"] for c in done["cases"]], ["wrong"])
+            text = server.request("GET", "/metrics").body.decode()
+            steps = sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("retort_steps_total{"))
+        self.assertLess(steps, 30)
+
     def test_each_verdict(self):
         cases = [{"stdin": word, "expected": ""} for word in
                  ("ok", "say", "exit", "raise", "kill", "wait", "eat")]
@@ -173,6 +181,12 @@ class Checkers(Shared):
         found = self.verdicts("print(input())", [{"stdin": n} for n in "2463"], checker={"language": "python", "code": even})
         self.assertEqual(found, ["passed", "passed", "passed", "wrong"])
         self.assertLeftNothing()
+
+    def test_only_it_decides_unless_a_way_to_compare_is_given(self):
+        never = {"language": "python", "code": "raise SystemExit(1)"}
+        cases = [{"stdin": "a", "expected": "a"}]
+        self.assertEqual(self.verdicts("print(input())", cases, checker=never), ["wrong"])
+        self.assertEqual(self.verdicts("print(input())", cases, checker=never, compare="words"), ["passed"])
 
     def test_its_files_and_arguments(self):
         code = "import sys, json\nprint(json.dumps([[open(a).read() for a in sys.argv[1:]], sys.stdin.read()]))"
