@@ -1,0 +1,74 @@
+/* Messages of Jupyter: frames, signature and JSON. Without effects. Source: the page "Messaging in
+ * Jupyter" of jupyter_client, version 5.3. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "serve/jupyter/signature.h"
+
+#include <jansson.h>
+
+/*
+ * A message is a list of frames: identities (where the answer goes), the frame "<IDS|MSG>", the
+ * signature, the four signed parts, and buffers of bytes, which we do not use.
+ *
+ * MESSAGE_TEXT_BYTES: maximum of the four signed parts together. MESSAGE_VALUES: maximum of the
+ * JSON values in them. MESSAGE_ID_BYTES: maximum of one identity.
+ */
+enum {
+	MESSAGE_IDS = 8,
+	MESSAGE_ID_BYTES = 256,
+	MESSAGE_BUFFERS = 256,
+	MESSAGE_FRAMES = MESSAGE_IDS + 2 + SIGNED_PARTS + MESSAGE_BUFFERS,
+	MESSAGE_TEXT_BYTES = 32 << 20,
+	MESSAGE_VALUES = 200000,
+	MESSAGE_NAME_BYTES = 256
+};
+
+#define MESSAGE_DELIMITER "<IDS|MSG>"
+#define MESSAGE_VERSION	  "5.3"
+
+/* Where an answer goes: the identities that came with the request. Owns: nothing. */
+struct message_route {
+	size_t n;
+	unsigned char bytes[MESSAGE_IDS]; /* the size of an identity, less one */
+	char data[MESSAGE_IDS][MESSAGE_ID_BYTES];
+};
+
+/* A message that came. `type` and `id` point into the header. Owns: message_done(). */
+struct message {
+	struct message_route route;
+	json_t *header, *parent, *metadata, *content; /* objects */
+	const char *type, *id;
+	size_t n_buffers;
+};
+
+/*
+ * Read a message from its frames.
+ * Owns:   the caller ends *@out with message_done(). The frames are not needed any more.
+ * Errors: ERR_PROTOCOL: these frames are not a message; ERR_AUTH: see signer_check(); ERR_LIMIT.
+ * The signature is checked before any JSON is read.
+ */
+int message_read(struct message *out, struct signer *signer, const struct signed_part *frames,
+	size_t n_frames, struct err *err);
+void message_done(struct message *m);
+
+/* A message to send: the frames after the identities and the delimiter. Owns: message_text_done().
+ */
+struct message_text {
+	char signature[SIGNATURE_BYTES + 1];
+	char *parts[SIGNED_PARTS]; /* header, parent header, metadata, content; free() */
+	size_t bytes[SIGNED_PARTS];
+};
+
+/* Make the header of a message to send. @id: unique; @session: names the sender; @date: ISO 8601.
+ * Owns: the caller decrefs. */
+json_t *message_header(const char *type, const char *id, const char *session, const char *date);
+
+/*
+ * Write a message. @parent: the header of the request that this message is about, or NULL.
+ * @metadata: NULL: empty.
+ * Errors: ERR_NO_MEMORY.
+ */
+int message_write(struct message_text *out, const struct signer *signer,
+	const json_t *const parts[SIGNED_PARTS], struct err *err);
+void message_text_done(struct message_text *text);
