@@ -105,7 +105,7 @@ ONLY = {
     r"gnutls/": r"(gateway/|serve/web/wslay\.h)",
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
-    r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c)",
+    r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c|serve/jupyter/signature\.c)",
     r"uv\.h": r"(base/(timer|work|readable|relay|helper)\.[ch]|sandbox/\w+\.[ch]|gateway/|session/|registry/|planner/|api/|serve/|agent/|net/|tool/)",
     r"jansson\.h": r"(base/json\.h|gateway/|layer/|session/|registry/|planner/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
 }

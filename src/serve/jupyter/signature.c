@@ -22,7 +22,7 @@
 #include <string.h>
 
 enum { N_SLOTS = 2 * SIGNATURE_SEEN, N_TABLES = 2 };
-static_assert(DIGEST_BYTES == SIGNATURE_BYTES + 1, "the text of a digest");
+_Static_assert(DIGEST_BYTES == SIGNATURE_BYTES + 1, "the text of a digest");
 
 struct seen_table {
 	unsigned char (*slots)[DIGEST_RAW_BYTES]; /* all zero: a free slot */
@@ -39,8 +39,8 @@ int signer_new(struct signer **out, const char *key, struct err *err)
 {
 	size_t bytes = strlen(key);
 	if (bytes > SIGNATURE_KEY_BYTES)
-		return err_set(err, ERR_LIMIT, "key: %zu bytes, limit %d", bytes,
-			SIGNATURE_KEY_BYTES);
+		return err_set(
+			err, ERR_LIMIT, "key: %zu bytes, limit %d", bytes, SIGNATURE_KEY_BYTES);
 	struct signer *signer = calloc(1, sizeof *signer);
 	if (signer && (signer->key = strdup(key))) {
 		signer->key_bytes = bytes;
@@ -71,8 +71,7 @@ static void digest(const struct signer *signer, const struct signed_part parts[S
 	unsigned char raw[DIGEST_RAW_BYTES])
 {
 	crypto_auth_hmacsha256_state state;
-	crypto_auth_hmacsha256_init(
-		&state, (const unsigned char *)signer->key, signer->key_bytes);
+	crypto_auth_hmacsha256_init(&state, (const unsigned char *)signer->key, signer->key_bytes);
 	for (int i = 0; i < SIGNED_PARTS; i++)
 		crypto_auth_hmacsha256_update(&state, parts[i].data, parts[i].bytes);
 	crypto_auth_hmacsha256_final(&state, raw);

@@ -9,12 +9,7 @@
 
 /* SIGNED_PARTS: header, parent header, metadata and content. SIGNATURE_SEEN: a signature is
  * recognized again at least until that many others have come. */
-enum {
-	SIGNED_PARTS = 4,
-	SIGNATURE_BYTES = 64,
-	SIGNATURE_KEY_BYTES = 4096,
-	SIGNATURE_SEEN = 32768
-};
+enum { SIGNED_PARTS = 4, SIGNATURE_BYTES = 64, SIGNATURE_KEY_BYTES = 4096, SIGNATURE_SEEN = 32768 };
 
 struct signed_part {
 	const void *data;
