@@ -102,6 +102,7 @@ ONLY = {
     r"archive(_entry)?\.h": r"cli/process/",
     r"microhttpd\.h": r"net/",
     r"wslay/": r"serve/web/wslay\.h",
+    r"zmq\.h": r"serve/jupyter/libzmq\.h",
     r"gnutls/": r"(gateway/|serve/web/wslay\.h)",
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",

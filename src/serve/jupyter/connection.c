@@ -42,8 +42,8 @@ static const char *text_of(
 }
 
 /* Write the address of a channel. An address of IPv6 has brackets. */
-static int read_place(struct connection *out, int channel, const json_t *file, const char *ip,
-	struct err *err)
+static int read_place(
+	struct connection *out, int channel, const json_t *file, const char *ip, struct err *err)
 {
 	const char *member = rows[channel].member;
 	const json_t *port = json_object_get(file, member);
@@ -54,9 +54,9 @@ static int read_place(struct connection *out, int channel, const json_t *file, c
 			port ? "not a number from 1 to 65535" : "missing");
 	int bytes = snprintf(out->places[channel], CONNECTION_PLACE_BYTES, "%s%s%s%s%" PRId64,
 		out->is_ipc ? "ipc://" : "tcp://", has_brackets ? "[" : "", ip,
-		out->is_ipc		? "-"
-			: has_brackets	? "]:"
-					: ":",
+		out->is_ipc	       ? "-"
+			: has_brackets ? "]:"
+				       : ":",
 		n);
 	return bytes < CONNECTION_PLACE_BYTES ? 0 : err_set(err, ERR_USAGE, "ip: too long");
 }
@@ -72,8 +72,8 @@ static int read_file(struct connection *out, const json_t *file, struct err *err
 	if (strcmp(transport, "tcp") != 0 && strcmp(transport, "ipc") != 0)
 		return err_set(err, ERR_USAGE, "transport: \"%.40s\": not tcp or ipc", transport);
 	if (key[0] && strcmp(scheme, "hmac-sha256") != 0)
-		return err_set(err, ERR_USAGE, "signature_scheme: \"%.40s\": not hmac-sha256",
-			scheme);
+		return err_set(
+			err, ERR_USAGE, "signature_scheme: \"%.40s\": not hmac-sha256", scheme);
 	if (strlen(key) > SIGNATURE_KEY_BYTES)
 		return err_set(err, ERR_USAGE, "key: over %d bytes", SIGNATURE_KEY_BYTES);
 	if (!ip[0])
@@ -124,8 +124,9 @@ int connection_load(struct connection *out, const char *path, bool *is_open, str
 		return r;
 	r = check_owner(fd, is_open, err);
 	if (r == 0 && (r = file_read_fd(&text, fd)) < 0)
-		r = r == -E2BIG ? err_set(err, ERR_LIMIT, "over %d KiB", CONNECTION_FILE_BYTES >> 10)
-				: err_sys(err, ERR_IO, -r, "read");
+		r = r == -E2BIG
+			? err_set(err, ERR_LIMIT, "over %d KiB", CONNECTION_FILE_BYTES >> 10)
+			: err_sys(err, ERR_IO, -r, "read");
 	if (r == 0)
 		r = connection_parse(out, buf_str(&text), text.bytes, err);
 	return r < 0 ? err_wrap(err, "%.150s", path) : 0;

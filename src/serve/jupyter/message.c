@@ -73,6 +73,7 @@ static int read_parts(struct jupyter_message *m, const struct signed_part *parts
 		bytes += MIN(parts[i].bytes, (size_t)JUPYTER_TEXT_BYTES + 1);
 	if (bytes > JUPYTER_TEXT_BYTES)
 		return err_set(err, ERR_LIMIT, "a message over %d MiB", JUPYTER_TEXT_BYTES >> 20);
+	m->bytes = bytes;
 	for (int i = 0; r == 0 && i < SIGNED_PARTS; i++)
 		r = read_part(places[i], &parts[i], part_names[i], err);
 	if (r < 0)

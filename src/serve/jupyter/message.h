@@ -39,6 +39,7 @@ struct jupyter_message {
 	struct jupyter_route route;
 	json_t *header, *parent, *metadata, *content; /* objects */
 	const char *type, *id;
+	size_t bytes; /* of the signed parts */
 	size_t n_buffers;
 };
 

@@ -260,6 +260,14 @@ json_t *cell_output_end(struct cell_output *o, const json_t *record)
 	return outputs;
 }
 
+void cell_output_add_no_input(json_t *outputs)
+{
+	const json_t *last = json_array_get(outputs, json_array_size(outputs) - 1);
+	if (strcmp(json_get_text(last, "ename"), "EOFError") == 0)
+		json_add_text(json_object_get(last, "traceback"),
+			"retort: this client answers no questions: input() has nothing to read");
+}
+
 json_t *cell_output_of_record(struct cell_output *o, const json_t *record)
 {
 	json_t *outputs = json_array();

@@ -53,6 +53,10 @@ json_t *cell_output_ask(struct cell_output *o, struct buf *prompt);
 json_t *cell_output_release(struct cell_output *o, bool is_all);
 json_t *cell_output_end(struct cell_output *o, const json_t *record);
 
+/* For a step that could not read input: if @outputs end with the error of a program that tried to,
+ * say why. */
+void cell_output_add_no_input(json_t *outputs);
+
 /* Return whether text is held back. */
 bool cell_output_holds(const struct cell_output *o);
 
