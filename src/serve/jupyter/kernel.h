@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/operation/operation.h"
-#include "serve/jupyter/connection.h"
+#include "serve/jupyter/connection_file.h"
 #include "serve/jupyter/message.h"
 
 #include <stdbool.h>

@@ -13,7 +13,7 @@
 enum { ASKED_BYTES = 16 << 10, TAB = 4 };
 
 /* Code with a cursor. */
-struct place {
+struct asked_code {
 	const char *code;
 	size_t bytes, at; /* the cursor, in bytes */
 	int64_t cursor;	  /* the cursor, in characters */
@@ -30,10 +30,10 @@ static size_t byte_of(const char *text, size_t bytes, int64_t n)
 }
 
 /* Read code and cursor of a request. A text with NUL ends there. */
-static struct place place_of(const json_t *content)
+static struct asked_code asked_of(const json_t *content)
 {
 	const json_t *cursor = json_object_get(content, "cursor_pos");
-	struct place p = {.code = json_get_text(content, "code")};
+	struct asked_code p = {.code = json_get_text(content, "code")};
 	p.bytes = strlen(p.code);
 	p.at = json_is_integer(cursor) ? byte_of(p.code, p.bytes, json_integer_value(cursor))
 				       : p.bytes;
@@ -42,7 +42,7 @@ static struct place place_of(const json_t *content)
 }
 
 /* Return the text before the cursor, of which drivers need the end. Owns: the caller decrefs. */
-static json_t *text_before(const struct place *p)
+static json_t *text_before(const struct asked_code *p)
 {
 	size_t from = p->at > ASKED_BYTES ? p->at - ASKED_BYTES : 0;
 	while (from > 0 && from < p->at && ((unsigned char)p->code[from] & 0xc0) == 0x80)
@@ -53,7 +53,7 @@ static json_t *text_before(const struct place *p)
 /* ---- completion ---- */
 
 /* Return how many bytes at the end of the text before the cursor are the beginning of @name. */
-static size_t typed_of(const struct place *p, const char *name)
+static size_t typed_of(const struct asked_code *p, const char *name)
 {
 	size_t n = MIN(strlen(name), p->at);
 	while (n > 0 && strncmp(p->code + p->at - n, name, n) != 0)
@@ -64,7 +64,7 @@ static size_t typed_of(const struct place *p, const char *name)
 /* Reply with @names, of which those are shown that continue what was typed. */
 static void give_names(struct kernel *k, const json_t *names)
 {
-	const struct place p = place_of(k->current->m.content);
+	const struct asked_code p = asked_of(k->current->m.content);
 	json_t *matches = json_need(json_array());
 	const json_t *name;
 	size_t i, typed = 0;
@@ -94,7 +94,7 @@ static void on_completed(struct kernel *k, const json_t *result, const struct er
 }
 
 /* Return the names of our own commands with their %, if the line of the cursor begins with one. */
-static json_t *command_names(const struct kernel *k, const struct place *p)
+static json_t *command_names(const struct kernel *k, const struct asked_code *p)
 {
 	const char *line = p->code + p->at;
 	while (line > p->code && line[-1] != '\n')
@@ -118,7 +118,7 @@ static json_t *command_names(const struct kernel *k, const struct place *p)
 
 void look_up_complete(struct kernel *k, struct kernel_request *r)
 {
-	const struct place p = place_of(r->m.content);
+	const struct asked_code p = asked_of(r->m.content);
 	cleanup_json json_t *commands = command_names(k, &p);
 	if (commands || !k->session[0]) {
 		give_names(k, commands);
@@ -139,7 +139,7 @@ static bool is_of_name(char c)
 
 /* Find the name at the cursor, such as "os.path.join". Without one, find that of the call in whose
  * brackets the cursor is: "open" for "open(path, ". Returns: its length, 0 if there is none. */
-static size_t name_at(const struct place *p, const char **name)
+static size_t name_at(const struct asked_code *p, const char **name)
 {
 	size_t from = p->at, to = p->at;
 	int depth = 0;
@@ -177,7 +177,7 @@ static void on_helped(struct kernel *k, const json_t *result, const struct err *
 
 void look_up_inspect(struct kernel *k, struct kernel_request *r)
 {
-	const struct place p = place_of(r->m.content);
+	const struct asked_code p = asked_of(r->m.content);
 	cleanup_buf struct buf text = BUF_INIT(ASKED_BYTES);
 	const char *name = NULL;
 	size_t bytes = name_at(&p, &name);

@@ -69,7 +69,8 @@ static int set(const struct sockets *s, void *socket, int option, int value)
 	return s->zmq.setsockopt_(socket, option, &value, sizeof value);
 }
 
-static int open_socket(struct sockets *s, int channel, const struct connection *c, struct err *err)
+static int open_socket(
+	struct sockets *s, int channel, const struct connection_file *c, struct err *err)
 {
 	bool is_iopub = channel == JUPYTER_IOPUB;
 	int64_t frame_bytes = FRAME_BYTES;
@@ -77,7 +78,7 @@ static int open_socket(struct sockets *s, int channel, const struct connection *
 	void *socket = s->zmq.socket_(s->context, is_iopub ? ZMQ_XPUB : ZMQ_ROUTER);
 	s->socket[channel] = socket;
 	if (!socket)
-		return fail(s, connection_channel(channel), err);
+		return fail(s, connection_file_channel(channel), err);
 	(void)set(s, socket, ZMQ_LINGER, LINGER_MS);
 	(void)set(s, socket, ZMQ_IPV6, 1);
 	(void)set(s, socket, ZMQ_SNDHWM, UNREAD_MAX);
@@ -91,7 +92,7 @@ static int open_socket(struct sockets *s, int channel, const struct connection *
 	return r < 0 ? fail(s, c->places[channel], err) : 0;
 }
 
-int sockets_open(struct sockets **out, const struct connection *c, struct err *err)
+int sockets_open(struct sockets **out, const struct connection_file *c, struct err *err)
 {
 	struct sockets *s = xnew(struct sockets);
 	int r = libzmq_load(&s->zmq, err);
@@ -118,7 +119,7 @@ static void refuse(struct sockets *s, int channel, const struct err *err)
 {
 	if (++s->n_refused > REFUSED_TOLD)
 		return;
-	fprintf(stderr, "retort: refused on %s: %s\n", connection_channel(channel), err->msg);
+	fprintf(stderr, "retort: refused on %s: %s\n", connection_file_channel(channel), err->msg);
 	if (s->n_refused == REFUSED_TOLD)
 		fputs("retort: further messages that are refused are not reported\n", stderr);
 }
@@ -162,7 +163,7 @@ static void echo(struct sockets *s, size_t n)
 
 static void read_message(struct sockets *s, int channel, size_t n, size_t n_kept)
 {
-	struct signed_part parts[JUPYTER_FRAMES];
+	struct signed_part parts[JUPYTER_FRAMES] = {{NULL, 0}};
 	struct jupyter_message m;
 	struct err err;
 	int r = 0;
@@ -243,10 +244,10 @@ int sockets_serve(struct sockets *s, uv_loop_t *loop, struct kernel *kernel, str
 		int fd = -1;
 		size_t bytes = sizeof fd;
 		if (s->zmq.getsockopt_(s->socket[i], ZMQ_FD, &fd, &bytes) < 0)
-			return fail(s, connection_channel(i), err);
+			return fail(s, connection_file_channel(i), err);
 		int r = uv_poll_init(loop, &s->polls[i], fd);
 		if (r < 0)
-			return err_sys(err, ERR_IO, -r, "%s", connection_channel(i));
+			return err_sys(err, ERR_IO, -r, "%s", connection_file_channel(i));
 		s->n_polls++;
 		(void)uv_poll_start(&s->polls[i], UV_READABLE, on_readable);
 	}
@@ -262,10 +263,9 @@ static bool put(struct sockets *s, int channel, const void *data, size_t bytes, 
 		       ZMQ_DONTWAIT | (has_more ? ZMQ_SNDMORE : 0)) >= 0;
 }
 
-void sockets_send(void *arg, enum jupyter_channel channel, const struct jupyter_route *to,
+void sockets_send(struct sockets *s, enum jupyter_channel channel, const struct jupyter_route *to,
 	const char *topic, const json_t *const parts[SIGNED_PARTS])
 {
-	struct sockets *s = arg;
 	struct jupyter_text text;
 	struct err err;
 	bool is_going = true;

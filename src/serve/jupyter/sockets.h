@@ -2,7 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
-#include "serve/jupyter/connection.h"
+#include "serve/jupyter/connection_file.h"
 #include "serve/jupyter/kernel.h"
 
 #include <uv.h>
@@ -15,14 +15,14 @@ struct sockets;
  * Errors: ERR_NOT_FOUND: libzmq is missing; ERR_BUSY: an address is in use; ERR_USAGE: an address
  * is not one of this host; ERR_ACCESS, ERR_NO_MEMORY, ERR_IO.
  */
-int sockets_open(struct sockets **out, const struct connection *connection, struct err *err);
+int sockets_open(struct sockets **out, const struct connection_file *connection, struct err *err);
 
 /* Give what arrives to @kernel, from the loop. Messages that jupyter_read() refuses are reported on
  * stderr, the first ones. */
 int sockets_serve(struct sockets *s, uv_loop_t *loop, struct kernel *kernel, struct err *err);
 
-/* Send a message: `send` of struct kernel_config, with the sockets as @arg. */
-void sockets_send(void *arg, enum jupyter_channel channel, const struct jupyter_route *to,
+/* Send a message, as `send` of struct kernel_config. */
+void sockets_send(struct sockets *s, enum jupyter_channel channel, const struct jupyter_route *to,
 	const char *topic, const json_t *const parts[SIGNED_PARTS]);
 
 /* Stop reading. */

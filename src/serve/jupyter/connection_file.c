@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/jupyter/connection.h"
+#include "serve/jupyter/connection_file.h"
 
 #include "base/fd.h"
 #include "base/file.h"
@@ -21,7 +21,7 @@ static const struct {
 } rows[JUPYTER_CHANNELS] = {{"shell", "shell_port"}, {"control", "control_port"},
 	{"stdin", "stdin_port"}, {"iopub", "iopub_port"}, {"heartbeat", "hb_port"}};
 
-const char *connection_channel(enum jupyter_channel channel)
+const char *connection_file_channel(enum jupyter_channel channel)
 {
 	return rows[channel].word;
 }
@@ -42,8 +42,8 @@ static const char *text_of(
 }
 
 /* Write the address of a channel. An address of IPv6 has brackets. */
-static int read_place(
-	struct connection *out, int channel, const json_t *file, const char *ip, struct err *err)
+static int read_place(struct connection_file *out, int channel, const json_t *file, const char *ip,
+	struct err *err)
 {
 	const char *member = rows[channel].member;
 	const json_t *port = json_object_get(file, member);
@@ -61,7 +61,7 @@ static int read_place(
 	return bytes < CONNECTION_PLACE_BYTES ? 0 : err_set(err, ERR_USAGE, "ip: too long");
 }
 
-static int read_file(struct connection *out, const json_t *file, struct err *err)
+static int read_file(struct connection_file *out, const json_t *file, struct err *err)
 {
 	const char *transport = text_of(file, "transport", "tcp", err);
 	const char *scheme = text_of(file, "signature_scheme", "hmac-sha256", err);
@@ -85,10 +85,11 @@ static int read_file(struct connection *out, const json_t *file, struct err *err
 	return r;
 }
 
-int connection_parse(struct connection *out, const char *text, size_t bytes, struct err *err)
+int connection_file_parse(
+	struct connection_file *out, const char *text, size_t bytes, struct err *err)
 {
 	json_error_t why;
-	struct connection connection = {.is_ipc = false};
+	struct connection_file connection = {.is_ipc = false};
 	cleanup_json json_t *file = json_loadb(text, bytes, 0, &why);
 	if (!file)
 		return err_set(err, ERR_USAGE, "not JSON: line %d: %.100s", why.line, why.text);
@@ -115,9 +116,10 @@ static int check_owner(int fd, bool *is_open, struct err *err)
 	return 0;
 }
 
-int connection_load(struct connection *out, const char *path, bool *is_open, struct err *err)
+int connection_file_load(
+	struct connection_file *out, const char *path, bool *is_open, struct err *err)
 {
-	cleanup_wipe_buf struct buf text = BUF_INIT(CONNECTION_FILE_BYTES);
+	cleanup_wipe_buf struct buf text = BUF_INIT(CONNECTION_TEXT_BYTES);
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	int r = fd < 0 ? err_sys(err, file_code(errno), errno, "%s", path) : 0;
 	if (r < 0)
@@ -125,9 +127,9 @@ int connection_load(struct connection *out, const char *path, bool *is_open, str
 	r = check_owner(fd, is_open, err);
 	if (r == 0 && (r = file_read_fd(&text, fd)) < 0)
 		r = r == -E2BIG
-			? err_set(err, ERR_LIMIT, "over %d KiB", CONNECTION_FILE_BYTES >> 10)
+			? err_set(err, ERR_LIMIT, "over %d KiB", CONNECTION_TEXT_BYTES >> 10)
 			: err_sys(err, ERR_IO, -r, "read");
 	if (r == 0)
-		r = connection_parse(out, buf_str(&text), text.bytes, err);
+		r = connection_file_parse(out, buf_str(&text), text.bytes, err);
 	return r < 0 ? err_wrap(err, "%.150s", path) : 0;
 }
