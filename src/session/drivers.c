@@ -155,10 +155,24 @@ static int take_done(struct session_driver *p, const struct frame *frame, struct
 	return 0;
 }
 
-static int take_step_frame(struct session_driver *p, const struct frame *frame, struct err *err)
+static int take_display(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct session *s = p->session;
 	const json_t *display;
+	json_t *about;
+	int r = report_display(frame->data, frame->bytes, &s->record, &display, &about, err);
+	/* Text that was written before the page is cleared belongs before it. */
+	if (r == 1 && !display)
+		driver_drain(p->driver);
+	if (r == 1 && s->step_driver == p && s->listener && s->listener->display)
+		s->listener->display(s->listener->arg, display, about);
+	json_decref(about);
+	return r;
+}
+
+static int take_step_frame(struct session_driver *p, const struct frame *frame, struct err *err)
+{
+	struct session *s = p->session;
 	int r = 0;
 	if (s->step_driver != p || s->step_state == STEP_NONE || step_is_over(s->step_state))
 		return 0;
@@ -176,9 +190,7 @@ static int take_step_frame(struct session_driver *p, const struct frame *frame, 
 			tool_calls_read(s);
 		break;
 	case FRAME_DISPLAY:
-		r = report_display(frame->data, frame->bytes, &s->record, &display, err);
-		if (r == 1 && s->listener && s->listener->display)
-			s->listener->display(s->listener->arg, display);
+		r = take_display(p, frame, err);
 		break;
 	default:
 		r = report_result(frame->data, frame->bytes, s->step_id, &s->record, &s->end, err);

@@ -99,7 +99,7 @@ static void evaluate_next(struct kernel *k);
 static json_t *expression_json(const json_t *record, const struct err *err)
 {
 	struct cell_output o = CELL_OUTPUT_INIT;
-	json_t *outputs = record ? cell_output_of_record(&o, record) : json_need(json_array());
+	json_t *outputs = record ? cell_output_end(&o, record) : json_need(json_array());
 	if (!record)
 		json_add_new(outputs, cell_output_failure(err));
 	json_t *last = json_array_get(outputs, json_array_size(outputs) - 1);
@@ -252,8 +252,7 @@ static void read_cell(struct kernel *k, const json_t *content, bool is_counted)
 	kernel_date(cell->started);
 	snprintf(cell->name, sizeof cell->name, "cell %" PRId64, count);
 	snprintf(cell->filename, sizeof cell->filename, "<%s>", cell->name);
-	cell->output.name = cell->name;
-	cell->output.count = count;
+	cell_output_begin(&cell->output, cell->name, count);
 	cell->output.has_no_value = cell->is_silent;
 	cell->expressions = read_expressions(content);
 	cell->reply = json_need(json_pack("{s:I, s:{}, s:[]}", "execution_count",

@@ -10,6 +10,16 @@
 
 enum { ENDING_BYTES = 2 << 20, NOTE_BYTES = 64 << 10 };
 
+void cell_output_begin(struct cell_output *o, const char *name, int64_t count)
+{
+	buf_clear(&o->out);
+	buf_clear(&o->err);
+	o->name = name;
+	o->count = count;
+	o->has_no_value = false;
+	o->n_told[0] = o->n_told[1] = o->n_displays = 0;
+}
+
 void cell_output_done(struct cell_output *o)
 {
 	buf_done(&o->out);
@@ -114,10 +124,18 @@ static json_t *shown(const json_t *types)
 	return data;
 }
 
-static json_t *display_output(const json_t *types)
+/* Make the output of a display. @event: its event, which may name it, or NULL. */
+static json_t *display_output(const json_t *types, const json_t *event)
 {
-	return json_pack("{s:s, s:o, s:{}}", "output_type", "display_data", "data", shown(types),
+	const json_t *id = json_object_get(event, "display_id");
+	bool is_update = id && json_get_bool(event, "update");
+	json_t *output = json_pack("{s:s, s:o, s:{}}", "output_type",
+		is_update ? "update_display_data" : "display_data", "data", shown(types),
 		"metadata");
+	if (id)
+		json_put_new(
+			output, "transient", json_pack("{s:O}", "display_id", json_unconst(id)));
+	return output;
 }
 
 static void add_value(const struct cell_output *o, json_t *outputs, const json_t *record)
@@ -136,21 +154,30 @@ json_t *cell_output_event(struct cell_output *o, const json_t *event)
 	const char *name = json_get_text(event, "event");
 	const json_t *text = json_object_get(event, "text");
 	if (strcmp(name, "stdout") == 0) {
+		o->n_told[0] += json_string_length(text);
 		take_out(o, outputs, json_get_text(event, "text"), json_string_length(text));
 	} else if (strcmp(name, "stderr") == 0) {
+		o->n_told[1] += json_string_length(text);
 		take_err(o, outputs, json_get_text(event, "text"), json_string_length(text));
 	} else if (strcmp(name, "display") == 0) {
 		release_out(o, outputs);
 		release_err(o, outputs, false);
-		json_add_new(outputs, display_output(json_object_get(event, "data")));
+		o->n_displays++;
+		json_add_new(outputs, display_output(json_object_get(event, "data"), event));
+	} else if (strcmp(name, "clear") == 0) {
+		release_out(o, outputs);
+		release_err(o, outputs, true);
+		json_add_new(outputs,
+			json_pack("{s:s, s:b}", "output_type", "clear_output", "wait",
+				json_get_bool(event, "wait")));
 	}
 	return outputs;
 }
 
 /* ---- the end of a step ---- */
 
-/* If the held text ends with the traceback of the record, take the traceback away. */
-static void drop_traceback(struct cell_output *o, const json_t *record)
+/* Return how many bytes at the end of @text are the traceback of the record. */
+static size_t traceback_bytes(const json_t *record, const char *text, size_t bytes)
 {
 	const json_t *line, *lines = json_object_get(json_object_get(record, "error"), "traceback");
 	cleanup_buf struct buf end = BUF_INIT(ENDING_BYTES);
@@ -160,9 +187,40 @@ static void drop_traceback(struct cell_output *o, const json_t *record)
 		buf_append(&end, json_string_value(line), json_string_length(line));
 		buf_add(&end, "\n");
 	}
-	if (buf_error(&end) == 0 && end.bytes > 0 && end.bytes <= o->err.bytes &&
-		memcmp(buf_str(&o->err) + o->err.bytes - end.bytes, buf_str(&end), end.bytes) == 0)
-		buf_cut(&o->err, o->err.bytes - end.bytes);
+	bool is_end = buf_error(&end) == 0 && end.bytes <= bytes &&
+		memcmp(text + bytes - end.bytes, buf_str(&end), end.bytes) == 0;
+	return is_end ? end.bytes : 0;
+}
+
+/* Find output of the record that was in no event: the tail of long output, or fast output. */
+static size_t find_rest(
+	const struct cell_output *o, int stream, const json_t *record, const char **text)
+{
+	const char *member = stream ? "stderr" : "stdout";
+	size_t bytes = json_string_length(json_object_get(record, member));
+	size_t n_told = MIN(o->n_told[stream], bytes);
+	*text = json_get_text(record, member) + n_told;
+	return bytes - n_told;
+}
+
+static void end_text(struct cell_output *o, json_t *outputs, const json_t *record)
+{
+	const char *rest;
+	const json_t *displays = json_object_get(record, "displays");
+	size_t n = find_rest(o, 0, record, &rest);
+	release_out(o, outputs);
+	add_stream(outputs, "stdout", rest, n);
+	for (size_t i = o->n_displays; i < json_array_size(displays); i++)
+		json_add_new(outputs, display_output(json_array_get(displays, i), NULL));
+	n = find_rest(o, 1, record, &rest);
+	if (buf_try(&o->err, rest, n) < 0) {
+		release_err(o, outputs, true);
+		add_stream(outputs, "stderr", rest, n - traceback_bytes(record, rest, n));
+		return;
+	}
+	size_t end = traceback_bytes(record, buf_str(&o->err), o->err.bytes);
+	buf_cut(&o->err, o->err.bytes - end);
+	release_err(o, outputs, true);
 }
 
 static void add_cut(struct buf *notes, const json_t *record)
@@ -249,9 +307,7 @@ json_t *cell_output_end(struct cell_output *o, const json_t *record)
 {
 	json_t *outputs = json_array();
 	cleanup_buf struct buf notes = BUF_INIT(NOTE_BYTES);
-	drop_traceback(o, record);
-	release_out(o, outputs);
-	release_err(o, outputs, true);
+	end_text(o, outputs, record);
 	add_cut(&notes, record);
 	add_state(&notes, record);
 	add_stream(outputs, "stderr", buf_str(&notes), notes.bytes);
@@ -266,25 +322,6 @@ void cell_output_add_no_input(json_t *outputs)
 	if (strcmp(json_get_text(last, "ename"), "EOFError") == 0)
 		json_add_text(json_object_get(last, "traceback"),
 			"retort: this client answers no questions: input() has nothing to read");
-}
-
-json_t *cell_output_of_record(struct cell_output *o, const json_t *record)
-{
-	json_t *outputs = json_array();
-	const json_t *out = json_object_get(record, "stdout"), *display;
-	const json_t *err = json_object_get(record, "stderr");
-	size_t i;
-	if (out)
-		add_stream(outputs, "stdout", json_string_value(out), json_string_length(out));
-	json_array_foreach(json_object_get(record, "displays"), i, display)
-		json_add_new(outputs, display_output(display));
-	o->err = BUF_INIT(json_string_length(err) + 1);
-	buf_append(&o->err, json_get_text(record, "stderr"), json_string_length(err));
-	json_t *rest = cell_output_end(o, record);
-	if (json_array_extend(outputs, rest) < 0)
-		json_decref(outputs), outputs = NULL;
-	json_decref(rest);
-	return outputs;
 }
 
 json_t *cell_output_failure(const struct err *err)

@@ -31,11 +31,15 @@ struct cell_output {
 	int64_t count;	   /* the number of the cell: execution_count */
 	bool has_no_value; /* leave out the value of the last expression */
 	struct buf out, err;
+	size_t n_told[2], n_displays; /* bytes of stdout and stderr, and displays, of events */
 };
 
 #define CELL_OUTPUT_INIT                                                                           \
 	((struct cell_output){.out = BUF_INIT(CELL_HELD_BYTES), .err = BUF_INIT(CELL_HELD_BYTES)})
 void cell_output_done(struct cell_output *o);
+
+/* Begin a cell. @name is borrowed until the next one. */
+void cell_output_begin(struct cell_output *o, const char *name, int64_t count);
 
 /*
  * Each function returns an array with the outputs that can be shown now, which may be empty.
@@ -46,7 +50,7 @@ void cell_output_done(struct cell_output *o);
  * ignored. cell_output_ask() is for the event "stdin", and appends the question to @prompt.
  * cell_output_release() releases text that was held back, but not what may be a traceback unless
  * @is_all. cell_output_end() takes the record and returns the rest, with the value or the error as
- * the last output.
+ * the last output: what was in no event, so all if there were no events.
  */
 json_t *cell_output_event(struct cell_output *o, const json_t *event);
 json_t *cell_output_ask(struct cell_output *o, struct buf *prompt);
@@ -59,10 +63,6 @@ void cell_output_add_no_input(json_t *outputs);
 
 /* Return whether text is held back. */
 bool cell_output_holds(const struct cell_output *o);
-
-/* Make all outputs of a record, for callers that had no events. @o: as after CELL_OUTPUT_INIT, with
- * `name` and `count`. Owns and Returns: as above. */
-json_t *cell_output_of_record(struct cell_output *o, const json_t *record);
 
 /* Make the output "error" of a step that has no record, because the operation failed. Owns: the
  * caller decrefs. */

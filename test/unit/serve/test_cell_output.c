@@ -133,6 +133,43 @@ TEST(a_value_has_the_number_of_its_cell)
 	cell_output_done(&o);
 }
 
+TEST(displays_with_names_are_replaced)
+{
+	struct cell_output o = CELL_OUTPUT_INIT;
+	check(event(&o,
+		      "{'event':'display','data':{'text/html':'1'},'display_id':'a',"
+		      "'update':false}"),
+		"[{'output_type':'display_data','data':{'text/html':'1'},'metadata':{},"
+		"'transient':{'display_id':'a'}}]");
+	check(event(&o,
+		      "{'event':'display','data':{'text/html':'2'},'display_id':'a',"
+		      "'update':true}"),
+		"[{'output_type':'update_display_data','data':{'text/html':'2'},'metadata':{},"
+		"'transient':{'display_id':'a'}}]");
+	check(event(&o, "{'event':'stdout','text':'a'}"), "[]");
+	check(event(&o, "{'event':'clear','wait':true}"),
+		"[" OUT("a") ",{'output_type':'clear_output','wait':true}]");
+	cell_output_done(&o);
+}
+
+/* Output that was in no event is in the record: fast output, and the tail of long output. */
+TEST(the_rest_of_the_record_is_shown)
+{
+	struct cell_output o = CELL_OUTPUT_INIT;
+	check(event(&o, "{'event':'stdout','text':'ab'}"), "[]");
+	check(event(&o, "{'event':'display','data':{'text/html':'1'}}"),
+		"[" OUT("ab") ",{'output_type':'display_data','data':{'text/html':'1'},"
+			      "'metadata':{}}]");
+	check(end(&o,
+		      "{'status':'ok','stdout':'abcd','stderr':'e','displays':["
+		      "{'text/html':'1'},{'text/html':'2'}]}"),
+		"[" OUT("cd") ",{'output_type':'display_data','data':{'text/html':'2'},"
+			      "'metadata':{}}," ERR("e") "]");
+	cell_output_begin(&o, "cell 2", 2);
+	check(end(&o, "{'status':'ok','stdout':'x','stderr':''}"), "[" OUT("x") "]");
+	cell_output_done(&o);
+}
+
 TEST(json_alone_stays)
 {
 	struct cell_output o = CELL_OUTPUT_INIT;
@@ -189,7 +226,7 @@ TEST(a_record_alone_gives_the_same)
 				"','displays':[{'image/png':'aa'}],'error':{'name':'E',"
 				"'message':'no','traceback':['Traceback:','  File <cell 1>',"
 				"'E: no']}}");
-	check(cell_output_of_record(&o, record),
+	check(cell_output_end(&o, record),
 		"[" OUT("a\\n") ",{'output_type':'display_data','data':{'image/png':'aa'},"
 				"'metadata':{}}," ERR("w\\n") "," ERROR "]");
 	json_decref(record);
