@@ -202,6 +202,8 @@ const struct cmd cmd_kernel = {
 	.n_examples = ARRAY_LEN(examples),
 	.exits = exits,
 	.n_exits = ARRAY_LEN(exits),
+	/* `jupyter run FILE` hands its own arguments to the kernel. */
+	.operand = CMD_OPERAND_FILE,
 	.subs = subs,
 	.run = kernel_main,
 };

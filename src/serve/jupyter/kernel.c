@@ -24,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ID_BYTES = 33, WAITING_MAX = 4096, WAITING_BYTES = 64 << 20, HOLD_MS = 100, HOLD_MAX = 50 };
+enum { ID_BYTES = 33, WAITING_MAX = 4096, WAITING_BYTES = 64 << 20, HOLD_MS = 100, HOLD_MAX = 20 };
 
 /* ---- sending ---- */
 

@@ -295,9 +295,13 @@ static void add_error(json_t *outputs, const json_t *record)
 		return;
 	if (!traceback)
 		traceback = json_need(json_array());
+	/* A notebook knows an interrupt by the name that Python has for it. */
+	if (strcmp(name, "Interrupted") == 0)
+		name = "KeyboardInterrupt";
 	json_t *output =
 		error_output(name[0] ? name : status, json_get_text(error, "message"), traceback);
-	if (observation_hint(&hint, record, PLACE_SESSION))
+	/* The hints name options, which a kernel has, too; but not --stdin. */
+	if (strcmp(name, "EOFError") != 0 && observation_hint(&hint, record, PLACE_RUN))
 		json_add_new(json_object_get(output, "traceback"),
 			json_new_text(buf_str(&hint), hint.bytes));
 	json_add_new(outputs, output);
