@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 struct kernel_args {
 	struct box_args box;
@@ -50,6 +51,7 @@ struct kernel_run {
 	struct sockets *sockets;
 	struct kernel *kernel;
 	struct parent *parent;
+	pid_t parent_pid;
 	int over_fd; /* readable when the kernel shall end */
 };
 
@@ -120,7 +122,7 @@ static int start(struct kernel_run *run, struct err *err)
 		.over = on_over};
 	run->kernel = kernel_new(&config);
 	if (getenv("JPY_PARENT_PID"))
-		run->parent = parent_watch(loop, on_over, run);
+		run->parent = parent_watch(loop, run->parent_pid, on_over, run);
 	return sockets_serve(run->sockets, loop, run->kernel, err);
 }
 
@@ -158,6 +160,7 @@ static int kernel_main(int argc, char **argv)
 		return cmd_run_sub(&cmd_kernel, argc, argv);
 	struct kernel_run *run = xnew(struct kernel_run);
 	run->over_fd = -1;
+	run->parent_pid = getppid();
 	run->args.box = (struct box_args)BOX_ARGS_INIT;
 	int r = cmd_parse(&cmd_kernel, &run->set, &run->args, argc, argv, &err);
 	if (r > 0) {

@@ -213,6 +213,9 @@ static void on_created(struct kernel *k, const json_t *session, const struct err
 {
 	if (!session) {
 		cell_fail(k, err);
+		/* Without the engine's warden there is no box any more: let Jupyter start again. */
+		if (err->code == ERR_GONE)
+			k->config.over(k->config.arg);
 		return;
 	}
 	kernel_take_session(k, session);
