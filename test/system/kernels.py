@@ -57,7 +57,9 @@ class Kernel:
 
     def __init__(self, *options, name="retort", transport="tcp", env=None):
         specs = KernelSpecManager(kernel_dirs=[install(*options)])
-        self.manager = jupyter_client.KernelManager(kernel_name=name, kernel_spec_manager=specs, transport=transport)
+        place = {"ip": os.path.join(harness.make_dir(), "k")} if transport == "ipc" else {}
+        self.manager = jupyter_client.KernelManager(
+            kernel_name=name, kernel_spec_manager=specs, transport=transport, **place)
         self.err = open(os.path.join(harness.make_dir(), "stderr"), "w+b")
         self.manager.start_kernel(env=harness.environment(env), cwd=harness.make_dir(), stderr=self.err)
         self.connect()

@@ -1,6 +1,7 @@
 /* The command `retort kernel`. SPDX-License-Identifier: Apache-2.0 */
-#include "serve/jupyter/kernel.h"
+#include "cli/kernel/kernel.h"
 
+#include "api/row/param.h"
 #include "api/service.h"
 #include "base/alloc.h"
 #include "base/attr.h"
@@ -9,6 +10,7 @@
 #include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/host/xdg.h"
+#include "serve/jupyter/kernel.h"
 #include "serve/jupyter/parent.h"
 #include "serve/jupyter/sockets.h"
 
@@ -46,6 +48,7 @@ struct kernel_run {
 	struct kernel_args args;
 	struct opt_set set;
 	struct connection_file file;
+	const char *runtime;
 	json_t *create;
 	struct service *service;
 	struct sockets *sockets;
@@ -66,6 +69,16 @@ static void on_send(void *arg, enum jupyter_channel channel, const struct jupyte
 {
 	const struct kernel_run *run = arg;
 	sockets_send(run->sockets, channel, to, topic, parts);
+}
+
+int kernel_language(const char *word, const char **out, struct err *err)
+{
+	const char *name = param_language(word ? word : "python");
+	if (!name)
+		return err_fail(err, ERR_USAGE, "choose one of python, javascript, sql, shell",
+			"--runtime: \"%.40s\"", word);
+	*out = name;
+	return 0;
 }
 
 static int load_file(struct kernel_run *run, struct err *err)
@@ -96,6 +109,8 @@ static int prepare(struct kernel_run *run, struct err *err)
 	if (r == 0)
 		r = box_check(&run->args.box, err);
 	if (r == 0)
+		r = kernel_language(run->args.box.runtime, &run->runtime, err);
+	if (r == 0)
 		r = load_file(run, err);
 	if (r == 0 && !(run->create = box_params(&run->args.box, &run->set, err)))
 		r = -err_errno(err->code);
@@ -115,7 +130,7 @@ static int start(struct kernel_run *run, struct err *err)
 	const struct kernel_config config = {.context = service_context(run->service),
 		.loop = loop,
 		.create = run->create,
-		.runtime = run->args.box.runtime ? run->args.box.runtime : "python",
+		.runtime = run->runtime,
 		.version = version_text,
 		.arg = run,
 		.send = on_send,
