@@ -143,10 +143,17 @@ class Cells(OneKernel):
         self.assertTrue(text.endswith("%029d\n" % 399_999), text[-200:])
         self.assertIn("bytes of stdout left out", cell.text("stderr"))
 
-    def test_a_cell_without_memory_is_rolled_back(self):
+    def test_a_cell_without_memory_fails_alone(self):
         self.k.run("before = 1")
-        cell = self.k.run("before = 2\nb = bytearray(3 << 30)\nfor i in range(0, len(b), 4096): b[i] = 1")
+        cell = self.k.run("b = bytearray(3 << 30)\nfor i in range(0, len(b), 4096): b[i] = 1")
         self.assertEqual(cell.status, "error")
+        self.assertEqual(self.k.run("before").result, "1")
+
+    def test_a_cell_that_is_killed_is_rolled_back(self):
+        self.k.run("before = 1")
+        cell = self.k.run("import os\nbefore = 2\nos.kill(os.getpid(), 9)")
+        self.assertEqual(cell.status, "error")
+        self.assertIn("rolled back", cell.text("stderr"))
         self.assertEqual(self.k.run("before").result, "1")
 
 
@@ -320,14 +327,15 @@ class Control(harness.Case):
             a.run("x = 1; open('f', 'w').close()")
             self.assertEqual(b.run("import os; 'x' in globals(), os.listdir('.')").result, "(False, [])")
 
-    def test_a_kernel_without_its_warden_says_so_and_ends(self):
+    def test_a_kernel_without_its_warden_ends(self):
         with kernels.Kernel() as k:
             k.run("x = 1")
             of, pid = harness.processes(), k.pid
             warden = next(pid for pid, (parent, name, *_) in of.items() if parent == k.pid and "warden" in name)
             os.kill(warden, signal.SIGKILL)
-            self.assertEqual([k.run("x").status for _ in range(3)], ["error"] * 3)
-            self.until(lambda: self.is_gone(pid), "a kernel that can run nothing goes on")
+            # The first cells learn that the box, then the session has ended.
+            self.until(lambda: k.begin("x", allow_stdin=False, stop_on_error=False) and self.is_gone(pid),
+                       "a kernel that can run nothing goes on")
 
 
 @kernels.needed
