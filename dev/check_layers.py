@@ -66,8 +66,8 @@ ROOMS = {
     "agent": "wire answer query loop",
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
-    "serve": ". http front web mcp",
-    "cli": "screen host . help session process template ssh agent repl",
+    "serve": ". http front web mcp jupyter",
+    "cli": "screen host . help session process template ssh agent repl kernel",
 }
 
 # Headers without a .c of their name in their module, and why. All others are named after theirs, or are
@@ -102,10 +102,11 @@ ONLY = {
     r"archive(_entry)?\.h": r"cli/process/",
     r"microhttpd\.h": r"net/",
     r"wslay/": r"serve/web/wslay\.h",
+    r"zmq\.h": r"serve/jupyter/libzmq\.h",
     r"gnutls/": r"(gateway/|serve/web/wslay\.h)",
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
-    r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c)",
+    r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c|serve/jupyter/signature\.c)",
     r"uv\.h": r"(base/(timer|work|readable|relay|helper)\.[ch]|sandbox/\w+\.[ch]|gateway/|session/|registry/|planner/|api/|serve/|agent/|net/|tool/)",
     r"jansson\.h": r"(base/json\.h|gateway/|layer/|session/|registry/|planner/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
 }

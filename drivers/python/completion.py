@@ -33,6 +33,8 @@ def answer(request):
 
 def complete(text):
     """Return the sorted candidates for the last part of the dotted name at the end of @text."""
+    if text[-1:] == "?":
+        return help_of(text.rstrip("?"), text[-2:] == "??")
     quoted, before = open_string(text)
     if quoted is not None:
         return keys(quoted, before) if before.endswith("[") else files(quoted)
@@ -50,6 +52,14 @@ def complete(text):
         return []
     # Not dir(value): it sorts the names, which fails if they have different types.
     return choose(start, type(value).__dir__(value))
+
+
+def help_of(name, is_long):
+    """Return the help for a dotted name, as one text; with @is_long also its source. Without it, no text."""
+    path = name.split(".")
+    is_name = len(path) <= PARTS_MAX and all(part.isidentifier() for part in path)
+    value = find(path) if is_name else MISSING
+    return [] if value is MISSING else ["\n".join(driver.part("describe").rows(name, value, 1 + is_long))]
 
 
 def find(path):

@@ -275,7 +275,7 @@ def send(kind, message):
     return True
 
 
-def send_display(data, metadata):
+def send_display(data, metadata, **about):
     """Send a DISPLAY for the running step. Returns: whether a step was running."""
     with state.lock:
         if state.step is None or posix.getpid() != state.home:
@@ -283,24 +283,27 @@ def send_display(data, metadata):
         if state.captured is not None:
             part("capture").keep(data, metadata)
             return True
-        send(DISPLAY, {"id": state.step.id, "data": data, "metadata": metadata})
+        send(DISPLAY, {"id": state.step.id, "data": data, "metadata": metadata, **about})
         return True
 
 
-def display(*objects, metadata=None, raw=False, display_id=None, **_):
+def display(*objects, metadata=None, raw=False, display_id=None, update=False, **_):
     """
     Show objects as rich results. With raw=True, each object is a dict of MIME type to value. With a
-    display_id, a handle is returned; updating it shows a further display.
+    display_id, a handle is returned; an update takes the place of the display on pages that can do so, and is
+    a further display elsewhere.
     """
     limit = state.step.limit if state.step else VALUE_BYTES
     rich = part("rich")
+    handle = None if display_id is None else part("ipython").DisplayHandle(display_id)
+    about = {} if handle is None else {"display_id": handle.display_id, "update": update is True}
     for value in objects:
         if not raw and rich.displays_itself(value):
             continue
         data = rich.from_raw(value, limit) if raw else rich.bundle(value, limit)
-        if not send_display(data, rich.plain_dict(metadata)):
+        if not send_display(data, rich.plain_dict(metadata), **about):
             builtins.print(data.get("text/plain", ""))
-    return None if display_id is None else part("ipython").DisplayHandle(display_id)
+    return handle
 
 
 def final_answer(*answers, **named):

@@ -73,15 +73,16 @@ def said(data):
 
 
 class DisplayHandle:
-    """The handle that display(…, display_id=True) returns. An update is shown as a further display."""
+    """The handle that display(…, display_id=True) returns."""
 
     def __init__(self, display_id=None):
         self.display_id = display_id if type(display_id) is str else "%032x" % id(self)
 
     def display(self, obj, **kwargs):
-        driver.display(obj, **kwargs)
+        driver.display(obj, **{**kwargs, "display_id": self.display_id})
 
-    update = display
+    def update(self, obj, **kwargs):
+        driver.display(obj, **{**kwargs, "display_id": self.display_id, "update": True})
 
     def __repr__(self):
         return "<DisplayHandle display_id=%s>" % self.display_id
@@ -91,15 +92,20 @@ display = driver.display
 
 
 def update_display(obj, *, display_id=None, **kwargs):
-    driver.display(obj, **kwargs)
+    driver.display(obj, **{**kwargs, "display_id": display_id, "update": True})
 
 
-def publish_display_data(data, metadata=None, source=None, *, transient=None, **kwargs):
-    driver.display(data, metadata=metadata, raw=True)
+def publish_display_data(data, metadata=None, source=None, *, transient=None, update=False, **kwargs):
+    display_id = transient.get("display_id") if type(transient) is dict else None
+    driver.display(data, metadata=metadata, raw=True, display_id=display_id, update=update)
 
 
 def clear_output(wait=False):
-    """Do nothing: there is no page that could be cleared."""
+    """Ask for a page without what was shown so far. Where there is no page, nothing happens."""
+    if state.captured is None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        driver.send_display({}, {}, clear=True, wait=wait is True)
 
 
 for function in (update_display, publish_display_data, clear_output):

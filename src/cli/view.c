@@ -112,12 +112,12 @@ static void on_tail(void *arg, int stream, uint64_t cut_bytes, const char *data,
 	tell_cut(view, stream, cut_bytes, view->options.limits->value[LIMIT_output_bytes]);
 }
 
-static void on_display(void *arg, const json_t *display)
+static void on_display(void *arg, const json_t *display, const json_t *about)
 {
 	struct view *view = arg;
 	if (view->options.output.jsonl) {
-		put_event(view, event_display(display));
-	} else if (!view->options.output.json) {
+		put_event(view, event_display(display, about));
+	} else if (display && !view->options.output.json) {
 		picture_show(&view->picture, display);
 	}
 }
@@ -498,7 +498,7 @@ static void show_displays(struct view *view, const json_t *record)
 	for (size_t i = view->n_told_displays; i < json_array_size(displays); i++) {
 		const json_t *display = json_array_get(displays, i);
 		if (view->options.output.jsonl)
-			put_event(view, event_display(display));
+			put_event(view, event_display(display, NULL));
 		show_display(view, display);
 	}
 }

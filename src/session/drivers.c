@@ -29,6 +29,7 @@
 #include "base/json.h"
 #include "runtime/start.h"
 #include "session/step/report.h"
+#include "session/step_frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -158,7 +159,6 @@ static int take_done(struct session_driver *p, const struct frame *frame, struct
 static int take_step_frame(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct session *s = p->session;
-	const json_t *display;
 	int r = 0;
 	if (s->step_driver != p || s->step_state == STEP_NONE || step_is_over(s->step_state))
 		return 0;
@@ -176,9 +176,7 @@ static int take_step_frame(struct session_driver *p, const struct frame *frame, 
 			tool_calls_read(s);
 		break;
 	case FRAME_DISPLAY:
-		r = report_display(frame->data, frame->bytes, &s->record, &display, err);
-		if (r == 1 && s->listener && s->listener->display)
-			s->listener->display(s->listener->arg, display);
+		r = step_frame_display(p, frame, err);
 		break;
 	default:
 		r = report_result(frame->data, frame->bytes, s->step_id, &s->record, &s->end, err);

@@ -270,7 +270,8 @@ static const struct param input_rows[] = {
 static const struct param complete_rows[] = {
 	SESSION,
 	{"text", PARAM_TEXT, true, 0, TEXT_BYTES,
-		.help = "typed text; the name at its end is completed"},
+		.help = "typed text; the name at its end is completed; in python, a name with ? "
+			"or ?? is answered with its help"},
 	LANGUAGE,
 };
 

@@ -75,16 +75,16 @@ static void on_output(void *arg, int stream, const char *data, size_t bytes)
 	run_release(run);
 }
 
-static void on_display(void *arg, const json_t *display)
+static void on_display(void *arg, const json_t *display, const json_t *about)
 {
 	struct run *run = arg;
-	size_t bytes = run_json_bytes(display);
-	if (run->runs->bytes + bytes <= RUNS_TOTAL_BYTES) {
+	size_t bytes = display ? run_json_bytes(display) : 0;
+	if (display && run->runs->bytes + bytes <= RUNS_TOTAL_BYTES) {
 		(void)json_array_append(run->displays, json_unconst(display));
 		run_count(run, run->bytes + bytes);
 	}
 	run_hold(run);
-	run_tell(run, event_display(display));
+	run_tell(run, event_display(display, about));
 	run_release(run);
 }
 

@@ -28,9 +28,15 @@ json_t *event_text(struct event_rest *rest, int stream, const char *data, size_t
 		json_stringn(buf_str(&text), text.bytes));
 }
 
-json_t *event_display(const json_t *display)
+json_t *event_display(const json_t *display, const json_t *about)
 {
-	return json_pack("{s:s, s:O}", "event", "display", "data", json_unconst(display));
+	if (!display)
+		return json_pack(
+			"{s:s, s:b}", "event", "clear", "wait", json_get_bool(about, "wait"));
+	json_t *event = json_pack("{s:s, s:O}", "event", "display", "data", json_unconst(display));
+	if (about)
+		(void)json_object_update(event, json_unconst(about));
+	return event;
 }
 
 json_t *event_tool(const json_t *about)

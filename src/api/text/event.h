@@ -30,8 +30,10 @@ json_t *event_started(const char *session);
 json_t *event_text(
 	struct event_rest *rest, int stream, const char *data, size_t bytes, bool is_end);
 
-/* Make {"event": "display", "data": {mime: value}}. */
-json_t *event_display(const json_t *display);
+/* Make {"event": "display", "data": {mime: value}, "display_id"?, "update"?}, or {"event": "clear",
+ * "wait"} if @display is NULL. @about: as the callback `display` of struct step_listener gets it.
+ */
+json_t *event_display(const json_t *display, const json_t *about);
 
 /* Make {"event": "tool", "tool", "call", "state", …}. @about: the object without its member
  * "event", as the callback `tool` of struct step_listener gets it. */

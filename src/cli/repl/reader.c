@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/repl/reader.h"
 
-#include "cli/repl/magic.h"
-#include "cli/repl/statement.h"
+#include "api/text/magic.h"
+#include "api/text/statement.h"
 
 #include <stdlib.h>
 #include <string.h>

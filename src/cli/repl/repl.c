@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "cli/host/outdir.h"
-#include "cli/repl/statement.h"
+#include "api/text/statement.h"
 #include "cli/host/xdg.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "cli/approver.h"
 #include "cli/box.h"
 #include "cli/session/copy.h"
-#include "cli/repl/magic.h"
+#include "api/text/magic.h"
 #include "cli/repl/reader.h"
 #include "cli/view.h"
 

@@ -52,11 +52,12 @@ struct record {
 	char *canonical; /* canonical JSON from which the name is computed */
 	const char *runtime;
 	enum record_status status;
-	int exit_code;	  /* exit code of the step, or -1 if a signal or retort ended it */
-	int signal;	  /* signal that ended the step, or 0 */
-	int exit_status;  /* exit status with which `retort run` ends */
-	json_t *value;	  /* object or NULL */
-	json_t *displays; /* array */
+	int exit_code;	   /* exit code of the step, or -1 if a signal or retort ended it */
+	int signal;	   /* signal that ended the step, or 0 */
+	int exit_status;   /* exit status with which `retort run` ends */
+	json_t *value;	   /* object or NULL */
+	json_t *displays;  /* array */
+	unsigned n_clears; /* frames that clear the page */
 	uint64_t n_displays_cut, result_bytes;	  /* @result_bytes: size of the RESULT frame */
 	uint64_t displays_bytes, n_display_parts; /* totals, see session/step/report.h */
 	json_t *error;				  /* object or NULL */

@@ -252,9 +252,23 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 	return r;
 }
 
-int report_display(
-	const char *data, size_t bytes, struct record *record, const json_t **out, struct err *err)
+/* Return what a page does with a display: {"clear", "wait"} or {"display_id", "update"}. NULL: it
+ * shows the display below the others. */
+static json_t *about_display(const json_t *display)
 {
+	const json_t *id = json_object_get(display, "display_id");
+	if (json_get_bool(display, "clear"))
+		return json_pack("{s:b, s:b}", "clear", 1, "wait", json_get_bool(display, "wait"));
+	if (!json_is_string(id) || json_string_length(id) > REPORT_NAME_BYTES)
+		return NULL;
+	return json_pack("{s:O, s:b}", "display_id", json_unconst(id), "update",
+		json_get_bool(display, "update"));
+}
+
+int report_display(const char *data, size_t bytes, struct record *record, const json_t **out,
+	json_t **about, struct err *err)
+{
+	*about = NULL;
 	size_t n_parts = json_parts(data, bytes);
 	if (json_array_size(record->displays) >= REPORT_DISPLAYS_MAX ||
 		record->displays_bytes + bytes > record->limits.value[LIMIT_output_bytes] ||
@@ -267,7 +281,13 @@ int report_display(
 		return -EPROTO;
 	json_t *types = json_object_get(display, "data");
 	int r = 1;
-	if (json_is_object(types)) {
+	if (json_get_bool(display, "clear")) {
+		if (record->n_clears++ >= REPORT_CLEARS_MAX)
+			return 0;
+		*about = about_display(display);
+		*out = NULL;
+	} else if (json_is_object(types)) {
+		*about = about_display(display);
 		json_t *mimes = copy_mimes(types);
 		json_add_new(record->displays, mimes);
 		record->displays_bytes += bytes;

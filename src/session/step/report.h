@@ -15,7 +15,8 @@ enum {
 	REPORT_MIMES_MAX = 32,
 	REPORT_DISPLAYS_MAX = 256,
 	REPORT_VARIABLES_MAX = 21,
-	REPORT_NAME_BYTES = 256
+	REPORT_NAME_BYTES = 256,
+	REPORT_CLEARS_MAX = 10000 /* later ones are dropped */
 };
 
 /*
@@ -30,8 +31,11 @@ int report_result(const char *data, size_t bytes, uint64_t step, struct record *
 /*
  * Copy a DISPLAY into @record. If it exceeds REPORT_DISPLAYS_MAX, REPORT_PARTS_MAX or the output
  * limit, it is counted and dropped without parsing.
- * Returns: 1, and *out borrowed from the record; 0 if the display was dropped.
+ * *@about: what a page does with it, for step_listener.display; NULL if it only shows it. Owns: the
+ * caller decrefs.
+ * Returns: 1, and *out borrowed from the record, NULL if the frame only clears the page; 0 if the
+ * display was dropped.
  * Errors:  ERR_PROTOCOL.
  */
-int report_display(
-	const char *data, size_t bytes, struct record *record, const json_t **out, struct err *err);
+int report_display(const char *data, size_t bytes, struct record *record, const json_t **out,
+	json_t **about, struct err *err);

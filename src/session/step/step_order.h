@@ -97,7 +97,10 @@ void step_order_note_written(struct step_order *order);
  * rebuilding  Before the step, the state is being rebuilt: step @at (from 1) of @n runs again.
  * output      Bytes of stream 0 (stdout) or 1 (stderr). Only the first half of the output limit is
  *             reported.
- * display     {mime: value}, borrowed.
+ * display     {mime: value}, borrowed. @about: {"display_id", "update"}: a name of the display, and
+ *             whether it takes the place of the one that had the name; or NULL. If @display is
+ *             NULL, the page should be cleared; @about is {"clear", "wait"}: whether only when
+ *             the next display comes.
  * tool        {"tool", "call": number, "state": "started" or "finished", "ms"?, "error"?: name},
  *             borrowed.
  * network     A program asks for something new of the network, see network_row_json(), borrowed.
@@ -109,7 +112,7 @@ struct step_listener {
 	void (*started)(void *arg, const char *session);
 	void (*rebuilding)(void *arg, size_t at, size_t n);
 	void (*output)(void *arg, int stream, const char *data, size_t bytes);
-	void (*display)(void *arg, const json_t *display);
+	void (*display)(void *arg, const json_t *display, const json_t *about);
 	void (*tool)(void *arg, const json_t *event);
 	void (*network)(void *arg, const json_t *row);
 	void (*waiting)(void *arg);

@@ -1,7 +1,7 @@
 /* What is typed: commands, statements, completions. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/repl/editor.h"
-#include "cli/repl/magic.h"
-#include "cli/repl/statement.h"
+#include "api/text/magic.h"
+#include "api/text/statement.h"
 
 #include "t.h"
 

@@ -476,7 +476,7 @@ static void do_show(struct run *run)
 		json_pack("{s:s, s:s}", "text/plain", "<Figure>", "image/png", "iVBORw0KGgo=");
 	(void)json_array_append(run->displays, display);
 	if (run->watch && run->watch->display)
-		run->watch->display(run->watch->arg, display);
+		run->watch->display(run->watch->arg, display, NULL);
 	json_decref(display);
 }
 

@@ -1,6 +1,7 @@
 /* What drivers report, honest and hostile. SPDX-License-Identifier: Apache-2.0 */
 #include "session/step/report.h"
 
+#include "base/json.h"
 #include "t.h"
 
 #include <errno.h>
@@ -305,17 +306,19 @@ TEST(displays)
 	struct record record;
 	struct err err = {0};
 	const json_t *out = NULL;
+	json_t *about = NULL;
 	const char *good = "{\"data\":{\"text/plain\":\"x\"},\"metadata\":{}}";
 	static const char *const bad[] = {"", "{}", "[]", "{\"data\":1}", "{\"data\":null}",
 		"{\"metadata\":{}}", "{\"data\":{}"};
 	record_init(&record, &some);
-	CHECK_INT(report_display(good, strlen(good), &record, &out, &err), 1);
+	CHECK_INT(report_display(good, strlen(good), &record, &out, &about, &err), 1);
 	CHECK_INT(record.displays_bytes, strlen(good));
 	CHECK_STR(json_string_value(json_object_get(out, "text/plain")), "x");
 	CHECK(out == json_array_get(record.displays, 0));
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		out = NULL;
-		CHECK_INT(report_display(bad[i], strlen(bad[i]), &record, &out, &err), -EPROTO);
+		CHECK_INT(report_display(bad[i], strlen(bad[i]), &record, &out, &about, &err),
+			-EPROTO);
 		CHECK_INT(err.code, ERR_PROTOCOL);
 		CHECK(out == NULL);
 	}
@@ -330,6 +333,7 @@ TEST(displays_over_the_output_limit_are_counted)
 	struct record record;
 	struct err err;
 	const json_t *out = NULL;
+	json_t *about = NULL;
 	char text[2000];
 	record_init(&record, &some);
 	for (int over = 0; over < 2; over++) {
@@ -337,10 +341,37 @@ TEST(displays_over_the_output_limit_are_counted)
 		int n = snprintf(
 			text, sizeof text, "{\"data\":{\"t\":\"%0*d\"}}", 500 - 17 + over, 0);
 		CHECK_INT(n, 500 + over);
-		CHECK_INT(report_display(text, (size_t)n, &record, &out, &err), !over);
+		CHECK_INT(report_display(text, (size_t)n, &record, &out, &about, &err), !over);
 		CHECK_INT(record.displays_bytes, over ? 500 : 1000);
 	}
 	CHECK_INT(record.n_displays_cut, 1);
+	CHECK_INT(json_array_size(record.displays), 1);
+	record_done(&record);
+}
+
+/* What a page does with a display comes beside it; clearing a page is no display. */
+TEST(displays_of_a_page)
+{
+	struct record record;
+	struct err err = {0};
+	const json_t *out = NULL;
+	json_t *about = NULL;
+	const char *named = "{\"data\":{},\"display_id\":\"a\",\"update\":true}";
+	const char *clear = "{\"data\":{},\"clear\":true,\"wait\":true}";
+	record_init(&record, &some);
+	CHECK_INT(report_display(named, strlen(named), &record, &out, &about, &err), 1);
+	CHECK(out == json_array_get(record.displays, 0));
+	CHECK_STR(json_get_text(about, "display_id"), "a");
+	CHECK(json_get_bool(about, "update"));
+	json_decref(about);
+	for (int i = 0; i <= REPORT_CLEARS_MAX; i++) {
+		int r = report_display(clear, strlen(clear), &record, &out, &about, &err);
+		if (r != (i < REPORT_CLEARS_MAX))
+			CHECK_INT(i, -1);
+		if (r == 1 && (out || !json_get_bool(about, "wait")))
+			CHECK_INT(i, -1);
+		json_decref(about);
+	}
 	CHECK_INT(json_array_size(record.displays), 1);
 	record_done(&record);
 }
@@ -351,11 +382,12 @@ TEST(number_of_displays_is_bounded)
 	struct record record;
 	struct err err;
 	const json_t *out;
+	json_t *about = NULL;
 	record_init(&record, &limits);
 	for (int i = 0; i < REPORT_DISPLAYS_MAX; i++)
-		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &err), 1);
+		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &about, &err), 1);
 	for (int i = 0; i < 3; i++)
-		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &err), 0);
+		CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &about, &err), 0);
 	CHECK_INT(record.n_displays_cut, 3);
 	CHECK_INT(json_array_size(record.displays), REPORT_DISPLAYS_MAX);
 	record_done(&record);
@@ -369,6 +401,7 @@ TEST(parts_of_all_displays_together_are_bounded)
 	struct record record;
 	struct err err;
 	const json_t *out;
+	json_t *about = NULL;
 	cleanup_buf struct buf text = BUF_INIT(4 << 20);
 	record_init(&record, &limits);
 	CHECK_INT(buf_add(&text, "{\"data\":{\"application/json\":[{}"), 0);
@@ -376,9 +409,10 @@ TEST(parts_of_all_displays_together_are_bounded)
 		CHECK_INT(buf_add(&text, ",1"), 0);
 	CHECK_INT(buf_add(&text, "]}}"), 0);
 	for (int i = 0; i < 6; i++)
-		CHECK_INT(report_display(buf_str(&text), text.bytes, &record, &out, &err), i < 3);
+		CHECK_INT(report_display(buf_str(&text), text.bytes, &record, &out, &about, &err),
+			i < 3);
 	CHECK_INT(record.n_displays_cut, 3);
 	CHECK_INT(json_array_size(record.displays), 3);
-	CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &err), 1);
+	CHECK_INT(report_display("{\"data\":{}}", 11, &record, &out, &about, &err), 1);
 	record_done(&record);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/repl/magic.h"
+#include "api/text/magic.h"
 
 #include "base/attr.h"
 #include "base/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/repl/statement.h"
+#include "api/text/statement.h"
 
 #include "base/attr.h"
 
