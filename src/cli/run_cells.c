@@ -52,8 +52,7 @@ static void on_hold(void *arg, bool is_shown)
 static void tell_text(const json_t *text, enum utf8_lines lines)
 {
 	cleanup_buf struct buf safe = BUF_INIT(TOLD_BYTES);
-	(void)utf8_escape_terminal(
-		&safe, json_string_value(text), json_string_length(text), lines);
+	(void)utf8_escape_terminal(&safe, json_string_value(text), json_string_length(text), lines);
 	fprintf(stderr, "%s", buf_str(&safe));
 }
 
@@ -67,29 +66,46 @@ static bool is_interrupted(const json_t *record)
 	return strcmp(json_get_text(error_of(record), "name"), "Interrupted") == 0;
 }
 
+/* Write why the last cell has failed, in one line. */
+static void tell_reason(const struct cells_run *run, const json_t *record)
+{
+	static const struct {
+		const char *status, *hint;
+	} hints[] = {
+		{"timeout", ": give each cell more with --timeout, or --cpu-time"},
+		{"oom", ": give the notebook more with --memory"},
+	};
+	const char *status = json_get_text(record, "status");
+	bool is_error = strcmp(status, "error") == 0;
+	bool is_told = json_array_size(json_object_get(error_of(record), "traceback")) > 0;
+	fprintf(stderr, "retort: cell %zu of %zu: %s", run->n_run, run->n_cells,
+		is_interrupted(record) ? "interrupted"
+			: is_error     ? "failed"
+				       : status);
+	if (!is_interrupted(record) && !(is_error && is_told)) {
+		fputs(": ", stderr);
+		tell_text(json_object_get(error_of(record), "message"), UTF8_ONE_LINE);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
+		if (strcmp(hints[i].status, status) == 0)
+			fputs(hints[i].hint, stderr);
+	fputs("\n", stderr);
+}
+
 /* Tell how the last cell failed. The traceback is what `retort run` would show. */
 static void tell_failure(const struct cells_run *run, const json_t *record)
 {
 	const struct view_options options = {.output = run->args->output, .program = run->path};
-	const json_t *line, *lines = json_object_get(error_of(record), "traceback");
-	const char *status = json_get_text(record, "status");
+	const json_t *line;
 	size_t i;
 	if (!run->is_telling)
 		return;
-	json_array_foreach(lines, i, line)
+	json_array_foreach(json_object_get(error_of(record), "traceback"), i, line)
 	{
 		tell_text(line, UTF8_KEEP_LINES);
 		fputs("\n", stderr);
 	}
-	fprintf(stderr, "retort: cell %zu of %zu: %s", run->n_run, run->n_cells,
-		is_interrupted(record)	       ? "interrupted"
-			: json_array_size(lines) ? "failed"
-						 : status);
-	if (json_array_size(lines) == 0 && !is_interrupted(record)) {
-		fputs(": ", stderr);
-		tell_text(json_object_get(error_of(record), "message"), UTF8_ONE_LINE);
-	}
-	fputs("\n", stderr);
+	tell_reason(run, record);
 	view_hint(&options, record);
 }
 
@@ -145,8 +161,7 @@ static void keep_outputs(struct cells_run *run, size_t index)
 	json_t *outputs = cell_store_end(&run->store);
 	uint64_t bytes = json_bytes(outputs);
 	if (bytes > NOTEBOOK_OUTPUT_BYTES - run->output_bytes) {
-		json_t *last = json_incref(
-			json_array_get(outputs, json_array_size(outputs) - 1));
+		json_t *last = json_incref(json_array_get(outputs, json_array_size(outputs) - 1));
 		(void)json_array_clear(outputs);
 		json_add_new(outputs,
 			json_pack("{s:s, s:s, s:s}", "output_type", "stream", "name", "stderr",
@@ -174,12 +189,14 @@ static int run_step(struct cells_run *run, size_t index, json_t **record, struct
 	return service_call(run->service, "step.run", params, &listener, record, err);
 }
 
-static void begin_cell(struct cells_run *run)
+static void begin_cell(struct cells_run *run, size_t index)
 {
 	run->n_run++;
 	snprintf(run->name, sizeof run->name, "cell %zu", run->n_run);
 	snprintf(run->filename, sizeof run->filename, "<%s>", run->name);
 	cell_output_begin(&run->output, run->name, (int64_t)run->n_run);
+	/* In JavaScript, what sets a variable has a value. */
+	run->output.has_no_value = notebook_has_tag(run->nb, index, "injected-parameters");
 	cell_store_begin(&run->store);
 	show_progress(run);
 }
@@ -192,8 +209,8 @@ static void set_end(struct cells_run *run, const char *status)
 /* The engine has not run the cell. */
 static void fail_cell(struct cells_run *run, size_t index, const struct err *err)
 {
-	cleanup_json json_t *record = json_need(json_pack("{s:s}", "status",
-		err->code == ERR_INTERRUPTED ? "killed" : "error"));
+	cleanup_json json_t *record = json_need(
+		json_pack("{s:s}", "status", err->code == ERR_INTERRUPTED ? "killed" : "error"));
 	json_t *error = json_need(json_object());
 	json_put_text(error, "name", err_word(err->code));
 	json_put_text(error, "message", err->msg);
@@ -247,7 +264,7 @@ static bool run_cell(struct cells_run *run, size_t index)
 {
 	json_t *record = NULL;
 	struct err err = {0};
-	begin_cell(run);
+	begin_cell(run, index);
 	bool is_ok = run_step(run, index, &record, &err) == 0;
 	bool is_going_on = is_ok && end_cell(run, index, record);
 	if (!is_ok) {

@@ -30,15 +30,15 @@ struct cells_run {
 	struct cell_output output;
 	struct cell_store store;
 	char filename[CELL_NAME_BYTES], name[CELL_NAME_BYTES]; /* "<cell 3>" and "cell 3" */
-	size_t n_cells, n_run;	/* cells to run, and those that have begun */
-	size_t n_failed;	/* cells that have failed, although the run went on */
-	uint64_t output_bytes;	/* of all cells */
-	json_t *rows;		/* what --json tells of each cell */
-	json_t *files;		/* rows of changed files, by path */
-	json_t *limits;		/* those of the records; NULL: there is no record */
+	size_t n_cells, n_run; /* cells to run, and those that have begun */
+	size_t n_failed;       /* cells that have failed, although the run went on */
+	uint64_t output_bytes; /* of all cells */
+	json_t *rows;	       /* what --json tells of each cell */
+	json_t *files;	       /* rows of changed files, by path */
+	json_t *limits;	       /* those of the records; NULL: there is no record */
 	/* How the run ended: "ok", or the status of the record of the cell that ended it. */
 	char end_status[CELL_NAME_BYTES];
-	int status;		/* exit status */
+	int status; /* exit status */
 };
 
 /* Zero @run, and prepare it. cells_done() frees what cells_run() has made in it. */

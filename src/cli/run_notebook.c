@@ -28,8 +28,8 @@ static const char ending[] = ".ipynb";
 struct notebook_run {
 	struct run_args *args;
 	struct opt_set *set;
-	char *path;		/* of the notebook */
-	char output[PATH_MAX];	/* where the copy goes; "-": standard output */
+	char *path;	       /* of the notebook */
+	char output[PATH_MAX]; /* where the copy goes; "-": standard output */
 	struct notebook nb;
 	const char *runtime;
 	json_t *create; /* parameters of session.create */
@@ -74,7 +74,8 @@ static int take_rest(struct notebook_run *run, char **argv, struct err *err)
 
 static int check_options(const struct notebook_run *run, struct err *err)
 {
-	static const char *const names[] = {"code", "stdin", "interactive", "tty", "jsonl", "images"};
+	static const char *const names[] = {
+		"code", "stdin", "interactive", "tty", "jsonl", "images"};
 	const struct run_args *args = run->args;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (opt_source(run->set, names[i]) == OPT_FROM_ARG)
@@ -95,9 +96,9 @@ static int choose_output(struct notebook_run *run, struct err *err)
 	const struct run_args *args = run->args;
 	const char *named = args->inplace ? run->path : args->output_file;
 	size_t bytes = strlen(run->path) - (sizeof ending - 1);
-	int n = named ? snprintf(run->output, PATH_MAX, "%s", named)
-		      : snprintf(run->output, PATH_MAX, "%.*s.executed%s", (int)bytes, run->path,
-				ending);
+	int n = named
+		? snprintf(run->output, PATH_MAX, "%s", named)
+		: snprintf(run->output, PATH_MAX, "%.*s.executed%s", (int)bytes, run->path, ending);
 	if (n < PATH_MAX && n > 0)
 		return 0;
 	return err_set(err, ERR_USAGE, "--output: %s", n ? "the path is too long" : "no name");
@@ -113,8 +114,8 @@ static int check_output(const struct notebook_run *run, struct err *err)
 	if (strcmp(run->output, "-") == 0)
 		return 0;
 	if (is_there && S_ISDIR(out.st_mode))
-		return err_fail(err, ERR_USAGE, "name a file", "--output %s: a directory",
-			run->output);
+		return err_fail(
+			err, ERR_USAGE, "name a file", "--output %s: a directory", run->output);
 	if (is_there && !run->args->inplace && stat(run->path, &in) == 0 &&
 		in.st_dev == out.st_dev && in.st_ino == out.st_ino)
 		return err_fail(err, ERR_USAGE,
@@ -122,8 +123,8 @@ static int check_output(const struct notebook_run *run, struct err *err)
 			"--output %s: the notebook itself", run->output);
 	if (is_there && !S_ISREG(out.st_mode))
 		return 0;
-	snprintf(dir, sizeof dir, "%.*s",
-		slash ? (int)MAX(slash - run->output, 1) : 1, slash ? run->output : ".");
+	snprintf(dir, sizeof dir, "%.*s", slash ? (int)MAX(slash - run->output, 1) : 1,
+		slash ? run->output : ".");
 	if (access(dir, W_OK | X_OK) == 0)
 		return 0;
 	return err_fail_sys(err, ERR_ACCESS, errno,
@@ -245,7 +246,7 @@ static int start(struct notebook_run *run, struct err *err)
 	json_decref(session);
 	return r < 0 ? r
 		     : box_publish(&args->box, cells->session, !cells->is_telling, cells_call,
-			     cells, err);
+			       cells, err);
 }
 
 /* ---- after the run ---- */
@@ -255,9 +256,8 @@ static int write_output(const struct notebook_run *run, struct err *err)
 	char *text = notebook_text(&run->nb);
 	if (!text)
 		return err_set(err, ERR_NO_MEMORY, "no memory for the notebook with its outputs");
-	int r = strcmp(run->output, "-") == 0
-		? fd_write_all(STDOUT_FILENO, text, strlen(text))
-		: outdir_put_at(run->output, text, strlen(text), err);
+	int r = strcmp(run->output, "-") == 0 ? fd_write_all(STDOUT_FILENO, text, strlen(text))
+					      : outdir_put_at(run->output, text, strlen(text), err);
 	if (r < 0 && strcmp(run->output, "-") == 0)
 		r = err_sys(err, ERR_IO, -r, "standard output");
 	free(text);
@@ -281,7 +281,8 @@ static void tell_end(const struct notebook_run *run)
 	const struct cells_run *cells = &run->cells;
 	cleanup_buf struct buf path = BUF_INIT(4 * PATH_MAX);
 	if (cells->limits && !run->args->output.quiet) {
-		cleanup_json json_t *record = json_need(json_pack("{s:O}", "limits", cells->limits));
+		cleanup_json json_t *record =
+			json_need(json_pack("{s:O}", "limits", cells->limits));
 		view_unenforced(run->set, record);
 	}
 	if (!cells->is_telling || strcmp(run->output, "-") == 0)

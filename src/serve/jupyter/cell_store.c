@@ -67,8 +67,7 @@ static json_t *data_for_file(const json_t *data)
 		json_t *text = text_of(value);
 		if (has_lines(mime))
 			json_put_new(out, mime,
-				notebook_lines(
-					json_string_value(text), json_string_length(text)));
+				notebook_lines(json_string_value(text), json_string_length(text)));
 		else
 			json_put_shared(out, mime, text);
 		json_decref(text);
@@ -91,8 +90,8 @@ static void end_text(struct cell_store *s)
 static void add_text(struct cell_store *s, const json_t *output)
 {
 	const json_t *text = json_object_get(output, "text");
-	const char *name = strcmp(json_get_text(output, "name"), "stderr") == 0 ? "stderr"
-										: "stdout";
+	const char *name =
+		strcmp(json_get_text(output, "name"), "stderr") == 0 ? "stderr" : "stdout";
 	if (s->stream && strcmp(s->stream, name) != 0)
 		end_text(s);
 	s->stream = name;

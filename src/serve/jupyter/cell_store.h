@@ -1,4 +1,5 @@
-/* Collects the outputs of a cell as a notebook file has them. SPDX-License-Identifier: Apache-2.0 */
+/* Collects the outputs of a cell as a notebook file has them. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/buf.h"

@@ -90,7 +90,8 @@ int notebook_read(struct notebook *out, const char *text, size_t bytes, struct e
 			NOTEBOOK_PARTS);
 	json_t *root = json_loadb(text, bytes, JSON_ALLOW_NUL, &why);
 	if (!root)
-		return err_set(err, ERR_USAGE, "not a notebook: line %d: %.120s", why.line, why.text);
+		return err_set(
+			err, ERR_USAGE, "not a notebook: line %d: %.120s", why.line, why.text);
 	int r = check(root, err);
 	if (r < 0) {
 		json_decref(root);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/jupyter/notebook_param.h"
 
+#include "api/text/json.h"
 #include "base/ascii.h"
 #include "base/json.h"
 
@@ -42,8 +43,9 @@ static bool is_deep(const json_t *value, int depth)
 
 static int fail_deep(const char *name, struct err *err)
 {
-	return err_set(err, ERR_LIMIT, "parameter %.*s: more than %d arrays or objects in each other",
-		SHOWN, name, NOTEBOOK_PARAM_DEPTH);
+	return err_set(err, ERR_LIMIT,
+		"parameter %.*s: more than %d arrays or objects in each other", SHOWN, name,
+		NOTEBOOK_PARAM_DEPTH);
 }
 
 /* Numbers out of range are not made texts: that would be a surprise. */
@@ -93,8 +95,8 @@ int notebook_param_read(json_t *params, const char *text, size_t bytes, struct e
 		return err_fail(err, ERR_USAGE, "write a JSON object: {\"name\": value}",
 			"line %d: %.120s", why.line, why.text);
 	if (!json_is_object(root))
-		return err_fail(err, ERR_USAGE, "write a JSON object: {\"name\": value}",
-			"not an object");
+		return err_fail(
+			err, ERR_USAGE, "write a JSON object: {\"name\": value}", "not an object");
 	json_object_foreach(root, name, value)
 	{
 		if (!is_name(name, strlen(name)))
@@ -126,7 +128,7 @@ static void put_value(struct buf *out, const struct dialect *d, const json_t *va
 
 static void put_scalar(struct buf *out, const json_t *value)
 {
-	char *text = json_dumps(value, JSON_ENCODE_ANY);
+	char *text = json_text(value, JSON_ENCODE_ANY);
 	buf_add(out, text ? text : "");
 	if (!text)
 		buf_fail(out, -ENOMEM);
@@ -187,7 +189,8 @@ int notebook_param_code(const json_t *params, const char *runtime, struct buf *o
 			d = &dialects[i];
 	if (!d)
 		return err_fail(err, ERR_USAGE, "pass values by variables of the environment: -e",
-			"parameters are for notebooks of python and javascript, not of %s", runtime);
+			"parameters are for notebooks of python and javascript, not of %s",
+			runtime);
 	buf_add(out, d->head);
 	json_object_foreach(json_unconst(params), name, value)
 	{
@@ -195,6 +198,7 @@ int notebook_param_code(const json_t *params, const char *runtime, struct buf *o
 		put_value(out, d, value);
 		buf_add(out, d->end);
 	}
-	return buf_error(out) == 0 ? 0 : err_set(err, ERR_LIMIT, "parameters over %zu bytes",
-						 out->max_bytes);
+	return buf_error(out) == 0
+		? 0
+		: err_set(err, ERR_LIMIT, "parameters over %zu bytes", out->max_bytes);
 }
