@@ -40,6 +40,6 @@ bool run_is_notebook(const char *path);
 /* Refuse the options for notebooks, for a program that is not one. */
 int run_check_no_notebook(const struct opt_set *set, struct err *err);
 
-/* `retort run FILE.ipynb`, in cli/run_notebook.c. @argv: the file, and options behind it,
+/* `retort run FILE.ipynb`, in cli/notebook/run_notebook.c. @argv: the file, and options behind it,
  * NULL-terminated. Returns: the exit status. */
 int run_notebook(struct run_args *args, struct opt_set *set, char **argv);

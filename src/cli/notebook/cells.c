@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "cli/run_cells.h"
+#include "cli/notebook/cells.h"
 
 #include "api/text/json.h"
 #include "base/json.h"

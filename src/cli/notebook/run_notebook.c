@@ -8,7 +8,7 @@
 #include "cli/host/outdir.h"
 #include "cli/host/program.h"
 #include "cli/host/xdg.h"
-#include "cli/run_cells.h"
+#include "cli/notebook/cells.h"
 #include "cli/screen/term.h"
 #include "cli/session/copy.h"
 #include "serve/jupyter/notebook_param.h"
