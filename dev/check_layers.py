@@ -67,7 +67,7 @@ ROOMS = {
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
     "serve": ". http front web mcp jupyter",
-    "cli": "screen host . help session process template ssh agent repl kernel",
+    "cli": "screen host . help session process template ssh agent repl kernel notebook",
 }
 
 # Headers without a .c of their name in their module, and why. All others are named after theirs, or are

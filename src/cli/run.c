@@ -37,6 +37,20 @@ static const struct opt run_opts[] = {
 #define OUTPUT_ARGS struct run_args
 #include "cli/output.def"
 #undef OUTPUT_ARGS
+	{.name = "output", OPT_INTO_TEXT(struct run_args, output_file), .arg = "FILE", .flags = OPT_NO_ENV,
+		.group = "Notebook", .complete = OPT_COMPLETE_FILE,
+		.help = "write the notebook with its outputs to FILE, or - for standard output "
+			"(default: NAME.executed.ipynb beside it)"},
+	{.name = "inplace", OPT_INTO_FLAG(struct run_args, inplace), .flags = OPT_NO_ENV, .group = "Notebook",
+		.help = "write the outputs into the notebook itself"},
+	{.name = "allow-errors", OPT_INTO_FLAG(struct run_args, allow_errors), .flags = OPT_NO_ENV,
+		.group = "Notebook", .help = "go on after a cell that fails"},
+	{.name = "param", OPT_INTO_LIST(struct run_args, params), .arg = "NAME=VALUE", .flags = OPT_NO_ENV,
+		.group = "Notebook",
+		.help = "set a variable of the notebook to VALUE, which is JSON, or else a text"},
+	{.name = "params", OPT_INTO_TEXT(struct run_args, params_file), .arg = "FILE", .flags = OPT_NO_ENV,
+		.group = "Notebook", .complete = OPT_COMPLETE_FILE,
+		.help = "set the variables that are the members of a JSON object"},
 	BOX_PROFILE_OPT(struct run_args),
 	CMD_COMMON_OPTS(struct run_args),
 };
@@ -274,6 +288,14 @@ static int run_main(int argc, char **argv)
 		free(p);
 		return cli_fail(&err, args.output.json);
 	}
+	if (!set.is_ended_by_dashes && !args.code && argv[at] && run_is_notebook(argv[at])) {
+		free(p);
+		return run_notebook(&args, &set, argv + at);
+	}
+	if (run_check_no_notebook(&set, &err) < 0) {
+		free(p);
+		return cli_fail(&err, args.output.json);
+	}
 	if (set.is_ended_by_dashes) {
 		free(p);
 		return run_command(&args, &set, argv + at);
@@ -299,6 +321,7 @@ static const struct cmd_example examples[] = {
 	{"keep the plots and files it makes", "retort run -o results analysis.py"},
 	{"print the whole record, for a program to read", "retort run --json -c '[1, 2, 3]'"},
 	{"use the packages of a virtual environment", "retort run --python ./venv job.py"},
+	{"run a notebook, with a variable set", "retort run --param year=2026 report.ipynb"},
 	{"use a shell in a box of its own", "retort run -it -v ./data -- bash"},
 	{"lower the limits", "retort run -m 256m --cpus 0.5 --timeout 5s job.py"},
 };
@@ -316,7 +339,7 @@ static const struct cmd_exit exits[] = {
 
 static const char *const usage[] = {"run [options] FILE [ARGS...]",
 	"run [options] -c CODE [ARGS...]", "run [options] - [ARGS...]",
-	"run [options] -- COMMAND [ARGS...]", NULL};
+	"run [options] NOTEBOOK.ipynb", "run [options] -- COMMAND [ARGS...]", NULL};
 
 const struct cmd cmd_run = {
 	.name = "run",
@@ -325,6 +348,9 @@ const struct cmd cmd_run = {
 	.text = "The program sees the host's /usr, read-only, and its own workspace /home/user, "
 		"but nothing else of the host. Its output goes to retort's stdout and stderr. "
 		"Like Jupyter, retort prints the value of the last expression.\n\n"
+		"A FILE that ends in .ipynb is a notebook: its cells run in order, in one box, and "
+		"a copy of it gets their outputs. A cell that fails ends the run, unless it has "
+		"the tag raises-exception; the copy is written all the same.\n\n"
 		"Behind --, any program of the box runs instead, such as `make` or `bash`. With -t "
 		"it has a terminal, and no time limit unless --timeout is given.",
 	.opts = run_opts,

@@ -1,5 +1,5 @@
-/* The options of `retort run`, which runs a program of a language, or with `--` any program of the
- * box. SPDX-License-Identifier: Apache-2.0 */
+/* The options of `retort run`, which runs a program of a language, a notebook, or with `--` any
+ * program of the box. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "cli/box.h"
@@ -18,6 +18,10 @@ struct run_args {
 	const char *code;
 	struct output_args output;
 	const char *stdin_file;
+	/* Of notebooks. */
+	const char *output_file, *params_file;
+	struct opt_list params;
+	bool inplace, allow_errors;
 	bool help;
 	int color;
 };
@@ -29,3 +33,13 @@ int run_open_stdin(const struct run_args *args, const char *program, struct err 
 /* `retort run -- CMD`, in cli/process/run_command.c. @argv: the program and its arguments,
  * NULL-terminated. Returns: the exit status. */
 int run_command(const struct run_args *args, const struct opt_set *set, char **argv);
+
+/* Return whether @path is named as a notebook. */
+bool run_is_notebook(const char *path);
+
+/* Refuse the options for notebooks, for a program that is not one. */
+int run_check_no_notebook(const struct opt_set *set, struct err *err);
+
+/* `retort run FILE.ipynb`, in cli/notebook/run_notebook.c. @argv: the file, and options behind it,
+ * NULL-terminated. Returns: the exit status. */
+int run_notebook(struct run_args *args, struct opt_set *set, char **argv);

@@ -135,8 +135,7 @@ static void show_value(struct view *view, const json_t *record)
 	sink_add(&view->out, "\n", 1);
 }
 
-/* Warn of limits that the user has set but the host cannot enforce. Done with --json too. */
-static void show_unenforced(const struct view *view, const json_t *record)
+void view_unenforced(const struct opt_set *set, const json_t *record)
 {
 	static const struct {
 		const char *option, *limit;
@@ -146,7 +145,7 @@ static void show_unenforced(const struct view *view, const json_t *record)
 	const json_t *limits = json_object_get(record, "limits");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const json_t *limit = json_object_get(limits, rows[i].limit);
-		if (opt_source(view->options.set, rows[i].option) != OPT_UNSET &&
+		if (opt_source(set, rows[i].option) != OPT_UNSET &&
 			json_is_false(json_object_get(limit, "enforced")))
 			fprintf(stderr,
 				"retort: --%s is not enforced here: `retort doctor` says why; a "
@@ -352,7 +351,7 @@ static int show_result(struct view *view, const json_t *record)
 		json_is_true(json_object_get(json_object_get(record, "truncated"), "files")))
 		view_tell_not_all();
 	if (!view->options.output.quiet && view->options.set)
-		show_unenforced(view, record);
+		view_unenforced(view->options.set, record);
 	return r;
 }
 

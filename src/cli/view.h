@@ -85,5 +85,8 @@ int view_status(const json_t *record);
 void view_tell(
 	const char *head, void (*add)(struct buf *b, const json_t *json), const json_t *json);
 
+/* Warn on stderr of limits that the user has set but the host cannot enforce. */
+void view_unenforced(const struct opt_set *set, const json_t *record);
+
 /* Print @json to stdout with indentation. Returns: 0; 1 if writing fails. */
 int view_json(const json_t *json);

@@ -154,7 +154,8 @@ static int fail_unknown(const char *filename, const char *what, size_t bytes, st
 		what);
 	if (strncmp(what, ".ipynb", 6) == 0)
 		return err_hint(err,
-			"a notebook is not a program: make one with jupyter nbconvert --to script");
+			"a notebook is not a program: `retort run FILE.ipynb` runs all of its "
+			"cells");
 	if (language)
 		return err_hint(
 			err, "retort does not run %s; it runs %s", language, runtime_names());

@@ -115,11 +115,11 @@ class Programs(CliCase):
 
     def test_file_of_another_language(self):
         folder = harness.make_dir()
-        for name, code, what in (("x.rb", "puts 1", ".rb"), ("n.ipynb", "{}", ".ipynb"), ("x", "#!/usr/bin/awk -f\n", "awk")):
+        for name, code, what in (("x.rb", "puts 1", ".rb"), ("n.csv", "{}", ".csv"), ("x", "#!/usr/bin/awk -f\n", "awk")):
             with self.subTest(name=name):
                 done = harness.retort("run", write(os.path.join(folder, name), code))
                 self.assert_failed(done, 127, f"no runtime for {what}: ")
-        self.assert_ran(harness.retort("run", "-r", "python", os.path.join(folder, "n.ipynb")), "{}\n")
+        self.assert_ran(harness.retort("run", "-r", "python", os.path.join(folder, "n.csv")), "{}\n")
 
     def test_a_directory_names_only_what_is_there(self):
         folder = harness.make_dir()

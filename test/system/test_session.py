@@ -208,7 +208,7 @@ class Sessions(harness.Case):
     def test_what_is_no_program_is_refused_as_run_does(self):
         s = self.new()
         folder = harness.make_dir()
-        for name, words in (("n.ipynb", "nbconvert"), ("x.rb", "retort does not run Ruby"), ("d.csv", "session files --put"),
+        for name, words in (("n.ipynb", "`retort run FILE.ipynb`"), ("x.rb", "retort does not run Ruby"), ("d.csv", "session files --put"),
                             ("x.zzz", "name its language: `-r`, with one of python")):
             path = os.path.join(folder, name)
             with open(path, "w", encoding="utf-8") as f:

@@ -95,7 +95,7 @@ TEST(why_it_is_not_run)
 		{"x.R", "", "does not run R;"}, {"p.pl", "", "does not run Perl"},
 		{"p", "#!/usr/bin/env perl -w\n", "does not run Perl"}, {"d.csv", "", "-v FILE"},
 		{"d.docx", "", "-v FILE"}, {"d.parquet", "", "-v FILE"},
-		{"n.ipynb", "", "nbconvert"}, {"x.zzz", "", "`runtime`"},
+		{"n.ipynb", "", "retort run"}, {"x.zzz", "", "`runtime`"},
 		{"csv", "#!/bin/csv\n", "`runtime`"}, {"x", "#!.rb", "does not run Ruby"}};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct runtime *found = NULL;
