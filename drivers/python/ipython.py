@@ -15,12 +15,16 @@ state = driver.state
 Genuine = driver.part("genuine").Genuine
 
 with Genuine():
+    import fcntl
     import html
     import re
+    import termios
+    import time
 
 VERSION = (8, 12, 3)
 TAG = re.compile(r"<(script|style|audio|video)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.S | re.I)
 BREAK = re.compile(r"</?(?:br|p|tr|div|li|table|h\d)\b[^>]*>", re.I)
+READ_TRIES, READ_S = 500, 0.0005
 SAID_CHARS, HTML_CHARS_MAX = 4_000, 1 << 18
 CELL = re.compile(r"<t[dh]\b[^>]*>", re.I)
 
@@ -100,12 +104,27 @@ def publish_display_data(data, metadata=None, source=None, *, transient=None, up
     driver.display(data, metadata=metadata, raw=True, display_id=display_id, update=update)
 
 
+def await_reading(fds, question):
+    """Wait until the engine has read what is on its way, but not long: it may have other things to do."""
+    for _ in range(READ_TRIES):
+        try:
+            if not any(int.from_bytes(fcntl.ioctl(fd, question, bytes(4)), sys.byteorder) for fd in fds):
+                return
+        except OSError:
+            return  # user code has closed it
+        time.sleep(READ_S)
+
+
 def clear_output(wait=False):
     """Ask for a page without what was shown so far. Where there is no page, nothing happens."""
     if state.captured is None:
         sys.stdout.flush()
         sys.stderr.flush()
-        driver.send_display({}, {}, clear=True, wait=wait is True)
+        # Text and frames have ways of their own to the engine. What was written before belongs to the page that is
+        # cleared, and what is written after does not.
+        await_reading((state.out, state.err), termios.FIONREAD)
+        if driver.send_display({}, {}, clear=True, wait=wait is True):
+            await_reading((state.channel,), termios.TIOCOUTQ)
 
 
 for function in (update_display, publish_display_data, clear_output):

@@ -67,9 +67,6 @@ int step_frame_display(struct session_driver *p, const struct frame *frame, stru
 	const json_t *display;
 	json_t *about;
 	int r = report_display(frame->data, frame->bytes, &s->record, &display, &about, err);
-	/* Text that was written before the page is cleared belongs before it. */
-	if (r == 1 && !display)
-		driver_drain(p->driver);
 	if (r == 1 && s->step_driver == p && s->listener && s->listener->display)
 		s->listener->display(s->listener->arg, display, about);
 	json_decref(about);

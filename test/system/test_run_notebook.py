@@ -108,6 +108,10 @@ class Running(Notebooks):
         self.assertEqual(cells[0]["outputs"][0]["data"]["text/html"], ["<b>2</b>"])
         self.assertEqual([self.stdout(c) for c in cells[1:]], ["hello w\n", "42\n", "", ""])
 
+    def test_only_what_was_printed_before_is_cleared(self):
+        code = "from IPython.display import clear_output\nfor i in range(40):\n    print('old', i)\n    clear_output()\n    print('new', i)"
+        self.assertEqual([self.stdout(c) for c in self.done(notebook(*[code] * 5))], ["new 39\n"] * 5)
+
     @unittest.skipUnless(os.path.isdir("/usr/lib/python3/dist-packages/matplotlib"), "matplotlib is not installed")
     def test_plots(self):
         plot, = self.done(notebook("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"))
