@@ -7,13 +7,14 @@
 #include "serve/http/http.h"
 
 struct front_call;
+struct front_state;
 
 /* A route of a wire: its handler must call front_answer(), front_fail() or front_operate(), now or
  * later. */
 struct front_row {
 	const char *method, *path; /* as in struct http_route */
 	void (*start)(struct front_call *c);
-	bool is_open;
+	bool is_open, is_form; /* is_form: the body is not JSON; http_body() has it */
 };
 
 /* A wire. Rows for whole directories stand behind the others; the last one is for "/". They answer
@@ -22,18 +23,27 @@ struct front_wire {
 	const char *name;
 	const struct front_row *rows;
 	size_t n_rows;
-	bool is_any_type; /* bodies are JSON whatever their content type is */
+	bool is_any_type;  /* bodies are JSON whatever their content type is */
+	bool may_be_empty; /* a POST may have no body, and no content type, unless a page sends it
+			    */
+	const char *key_query, *key_cookie; /* as in struct http_route */
 	/* Answer that the request has failed, by front_answer(). @status is that which fits
 	 * @err. */
 	void (*fail)(struct front_call *c, unsigned status, const struct err *err);
+	/* End what outlives requests, such as kernels. Called in turns of the loop until the
+	 * result is false: then nothing is left in @state->own. NULL: there is nothing. */
+	bool (*stop)(struct front_state *state);
 };
 
-extern const struct front_wire front_dify, front_nemo, front_piston, front_sandboxfusion;
+extern const struct front_wire front_dify, front_nemo, front_piston, front_sandboxfusion,
+	front_jupyter;
 
 /* State of a wire that outlives its requests. */
 struct front_state {
 	const json_t *box; /* see struct front_set_config */
 	json_t *languages; /* of the host, with their versions; NULL: not asked for yet */
+	uint64_t idle_ms;  /* see struct front_set_config */
+	void *own;	   /* what else the wire keeps; NULL at first */
 };
 
 /* A request. It may outlive the HTTP exchange. */
@@ -51,6 +61,11 @@ struct front_call {
 
 /* Answer with JSON, and end the call. Owns: takes @body. */
 void front_answer(struct front_call *c, unsigned status, json_t *body);
+/* Answer with status 204, without a body, and end the call. */
+void front_answer_empty(struct front_call *c);
+/* End the call without an answer. Returns: the exchange, which the caller must answer; NULL after
+ * the client has disconnected. */
+struct http_exchange *front_take(struct front_call *c);
 /* Answer that the request has failed, and end the call. */
 void front_fail(struct front_call *c, const struct err *err);
 

@@ -77,3 +77,29 @@ bool credential_read_protocols(const char *value, char out[CREDENTIAL_BYTES])
 	const char *found = credential_find_protocol(value, &bytes);
 	return found && read_url64(found + sizeof prefix - 1, bytes - (sizeof prefix - 1), out);
 }
+
+bool credential_read_scheme(const char *value, const char *scheme, char out[CREDENTIAL_BYTES])
+{
+	const char *token = after_scheme(value, scheme);
+	return token && keep(token, strlen(token), out);
+}
+
+bool credential_read_word(const char *value, char out[CREDENTIAL_BYTES])
+{
+	return !strchr(value, ' ') && keep(value, strlen(value), out);
+}
+
+/* A cookie that is there twice counts as none: another host of the same site may have set one. */
+bool credential_read_cookie(const char *value, const char *name, char out[CREDENTIAL_BYTES])
+{
+	size_t bytes = strlen(name);
+	unsigned n = 0;
+	for (const char *at = value; *at; at += strspn(at, "; \t")) {
+		size_t length = strcspn(at, ";");
+		if (length > bytes && strncmp(at, name, bytes) == 0 && at[bytes] == '=' &&
+			keep(at + bytes + 1, length - bytes - 1, out))
+			n++;
+		at += length;
+	}
+	return n == 1;
+}

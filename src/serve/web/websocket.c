@@ -276,7 +276,8 @@ static void on_opened(void *arg, int taken, const char *early, size_t bytes)
 	struct websocket *w = arg;
 	cleanup_fd int fd = taken;
 	struct err err;
-	const struct frames_config config = {.message = on_message, .arg = w};
+	const struct frames_config config = {
+		.message = on_message, .arg = w, .message_max_bytes = w->user.message_max_bytes};
 	if (w->state == OVER) /* it was closed before the response was sent */
 		return;
 	if (frames_open(&w->frames, &config, &err) < 0 || uv_poll_init(w->loop, &w->poll, fd) < 0) {
@@ -330,6 +331,11 @@ int websocket_send(struct websocket *w, bool is_text, const char *data, size_t b
 bool websocket_is_behind(const struct websocket *w)
 {
 	return w->state == OPEN && frames_waiting(w->frames) >= WEBSOCKET_BEHIND_BYTES;
+}
+
+size_t websocket_waiting(const struct websocket *w)
+{
+	return w->state == OPEN ? frames_waiting(w->frames) : 0;
 }
 
 void websocket_pause(struct websocket *w, bool is_paused)
