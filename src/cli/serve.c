@@ -417,6 +417,7 @@ static int serve_main(int argc, char **argv)
 		.grace_ms = 10000,
 		.request_timeout_ms = 10000,
 		.idle_timeout_ms = 60000,
+		.front_idle_ms = 3600 * 1000,
 		.log = HTTP_LOG_TEXT};
 	struct places places = {.unix_fd = -1};
 	struct opt_set set;

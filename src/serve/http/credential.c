@@ -89,17 +89,23 @@ bool credential_read_word(const char *value, char out[CREDENTIAL_BYTES])
 	return !strchr(value, ' ') && keep(value, strlen(value), out);
 }
 
-/* A cookie that is there twice counts as none: another host of the same site may have set one. */
+/* Some clients send a cookie twice. If its values differ, it counts as none: another host of the
+ * same site may have set one. */
 bool credential_read_cookie(const char *value, const char *name, char out[CREDENTIAL_BYTES])
 {
+	char again[CREDENTIAL_BYTES];
 	size_t bytes = strlen(name);
-	unsigned n = 0;
+	bool has_one = false;
 	for (const char *at = value; *at; at += strspn(at, "; \t")) {
+		const char *word = at;
 		size_t length = strcspn(at, ";");
-		if (length > bytes && strncmp(at, name, bytes) == 0 && at[bytes] == '=' &&
-			keep(at + bytes + 1, length - bytes - 1, out))
-			n++;
 		at += length;
+		if (length <= bytes || strncmp(word, name, bytes) != 0 || word[bytes] != '=')
+			continue;
+		if (!keep(word + bytes + 1, length - bytes - 1, has_one ? again : out) ||
+			(has_one && strcmp(again, out) != 0))
+			return false;
+		has_one = true;
 	}
-	return n == 1;
+	return has_one;
 }

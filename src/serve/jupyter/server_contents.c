@@ -97,6 +97,11 @@ static void on_listed(struct front_call *c, const json_t *result, const struct e
 		front_fail(c, err);
 		return;
 	}
+	/* Directories are known by the files in them. */
+	if (sub[0] && json_array_size(json_object_get(result, "files")) == 0) {
+		server_refuse(c, 404, "No such file or directory");
+		return;
+	}
 	json_t *all = json_need(json_array());
 	cleanup_json json_t *seen = json_need(json_object());
 	json_array_foreach(json_object_get(result, "files"), i, file)
@@ -122,7 +127,7 @@ static void on_read(struct front_call *c, const json_t *result, const struct err
 	json_t *notebook = NULL;
 	if (!result) {
 		/* A directory cannot be read, but listed. */
-		if (err->code == ERR_NOT_FOUND && !has_suffix(path, ".ipynb"))
+		if (err->code == ERR_NOT_FOUND || err->code == ERR_ACCESS)
 			front_operate(c, "file.list", params_of(c), on_listed);
 		else
 			front_fail(c, err);
@@ -173,7 +178,8 @@ void server_start_contents(struct front_call *c)
 	}
 	if (!read_place(c))
 		return;
-	bool is_dir = !json_get_text(c->kept, "sub")[0];
+	const char *type = c->x ? http_query(c->x, "type") : NULL;
+	bool is_dir = !json_get_text(c->kept, "sub")[0] || (type && strcmp(type, "directory") == 0);
 	front_operate(
 		c, is_dir ? "file.list" : "file.read", params_of(c), is_dir ? on_listed : on_read);
 }
