@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANNELS_MAX = 64, KEPT_BYTES = 4 << 20, KEPT_MESSAGES = 4096, BEHIND_BYTES = 64 << 20 };
+enum { CHANNELS_MAX = 16, KEPT_BYTES = 4 << 20, KEPT_MESSAGES = 4096, BEHIND_BYTES = 16 << 20 };
 
 /* A WebSocket. It may outlive its kernel. */
 struct server_channel {
@@ -74,7 +74,7 @@ static void send_bytes(struct server_channel *ch, const struct buf *message)
 	if (!ch->socket || buf_error(message) < 0)
 		return;
 	if (websocket_waiting(ch->socket) > BEHIND_BYTES)
-		websocket_close(ch->socket, FRAMES_POLICY, "too much waits to be read");
+		websocket_drop(ch->socket);
 	else
 		(void)websocket_send(ch->socket, !ch->is_v1, message->data, message->bytes);
 }
@@ -262,7 +262,7 @@ void server_open_channel(struct front_call *c, struct server_kernel *k)
 		return;
 	}
 	if (k->n_channels >= CHANNELS_MAX) {
-		server_refuse(c, 503, "64 clients are connected to the kernel, which is the limit");
+		server_refuse(c, 503, "16 clients are connected to the kernel, which is the limit");
 		return;
 	}
 	struct server_channel *ch = xnew(struct server_channel);

@@ -344,6 +344,20 @@ void websocket_pause(struct websocket *w, bool is_paused)
 	advance_later(w);
 }
 
+static void on_dropped(uv_timer_t *timer)
+{
+	end(timer->data);
+}
+
+void websocket_drop(struct websocket *w)
+{
+	if (w->state != OPEN)
+		return;
+	w->state = CLOSING;
+	w->is_expecting = true;
+	timer_start(&w->timer, on_dropped, 0, 0);
+}
+
 void websocket_close(struct websocket *w, enum frames_close code, const char *reason)
 {
 	if (w->state == OPENING)
