@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "serve/front/inside.h"
+#include "serve/front/wire.h"
 #include "serve/jupyter/kernel.h"
 
 enum {
@@ -107,6 +107,7 @@ void server_end_kernel(struct server_kernel *k, struct front_call *c);
 /* Owns: the caller decrefs. */
 json_t *server_kernel_json(const struct server_kernel *k);
 
+/* Handlers of routes. */
 void server_start_kernels(struct front_call *c);
 void server_start_new_kernel(struct front_call *c);
 void server_start_kernel(struct front_call *c);
@@ -129,6 +130,7 @@ void server_forget_kept(struct server_kept *kept);
 
 /* ---- server_sessions.c ---- */
 
+/* Handlers of routes. */
 void server_start_sessions(struct front_call *c);
 void server_start_new_session(struct front_call *c);
 void server_start_session(struct front_call *c);
@@ -139,12 +141,14 @@ void server_forget_sessions(struct server *s, const struct server_kernel *k);
 
 /* ---- server_contents.c ---- */
 
+/* Handlers of routes. */
 void server_start_contents(struct front_call *c);
 void server_start_contents_put(struct front_call *c);
 void server_start_contents_end(struct front_call *c);
 
 /* ---- server_login.c ---- */
 
+/* Name of the cookie that has the token. Handlers of routes. */
 #define SERVER_COOKIE "jupyter-token"
 void server_start_login_page(struct front_call *c);
 void server_start_login(struct front_call *c);

@@ -308,8 +308,9 @@ static void on_started(struct front_call *c, struct server_kernel *k, const stru
 
 void server_start_new_kernel(struct front_call *c)
 {
-	bool is_wrong = false;
-	const char *name = front_text(c, "name", "", &is_wrong);
+	const json_t *given = json_object_get(c->body, "name");
+	const char *name = json_get_text(c->body, "name");
+	bool is_wrong = given && !json_is_null(given) && !json_is_string(given);
 	const struct server_spec *spec = is_wrong ? NULL : server_find_spec(name);
 	if (spec)
 		server_make_kernel(c, spec, on_started);
