@@ -49,7 +49,8 @@ With `"stream": true`, `step.run` sends notifications before its answer:
 | `queued` | The step waits; `run` is its id, `behind` the run it waits for. `"waiting": "stdin"` when that run waits for input; sent again when it starts to. |
 | `rebuilding` | The session's state is being rebuilt by running its steps, for example after a restart of the engine: `step` and `of`. `session.undo` sends it, too. |
 | `step.started` | The step runs; with `session` and `run`. |
-| `stdout`, `stderr`, `display` | Output. |
+| `stdout`, `stderr`, `display` | Output. A `display` with `display_id` has a name; with `update` it takes the place of the display of that name. |
+| `clear` | The program asks to clear what was shown; with `wait` only before the next output. |
 | `stdin` | The program waits for the input of `step.input`; with `run`. |
 | `network` | A program has asked the network for something new: a row of the record's `network`. |
 | `tool.approval` | With `approvals`, a call or connection waits for `tool.approve`: a row of the record's `approvals`, with `run` and `state`: `asked`, then `allowed` or `refused`. |

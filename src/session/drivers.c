@@ -29,6 +29,7 @@
 #include "base/json.h"
 #include "runtime/start.h"
 #include "session/step/report.h"
+#include "session/step_frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,21 +156,6 @@ static int take_done(struct session_driver *p, const struct frame *frame, struct
 	return 0;
 }
 
-static int take_display(struct session_driver *p, const struct frame *frame, struct err *err)
-{
-	struct session *s = p->session;
-	const json_t *display;
-	json_t *about;
-	int r = report_display(frame->data, frame->bytes, &s->record, &display, &about, err);
-	/* Text that was written before the page is cleared belongs before it. */
-	if (r == 1 && !display)
-		driver_drain(p->driver);
-	if (r == 1 && s->step_driver == p && s->listener && s->listener->display)
-		s->listener->display(s->listener->arg, display, about);
-	json_decref(about);
-	return r;
-}
-
 static int take_step_frame(struct session_driver *p, const struct frame *frame, struct err *err)
 {
 	struct session *s = p->session;
@@ -190,7 +176,7 @@ static int take_step_frame(struct session_driver *p, const struct frame *frame, 
 			tool_calls_read(s);
 		break;
 	case FRAME_DISPLAY:
-		r = take_display(p, frame, err);
+		r = step_frame_display(p, frame, err);
 		break;
 	default:
 		r = report_result(frame->data, frame->bytes, s->step_id, &s->record, &s->end, err);

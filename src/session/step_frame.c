@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "session/inside.h"
+#include "session/step/report.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -58,4 +59,19 @@ int step_frame_add_stdin(
 	if (!value)
 		return err_set(err, ERR_USAGE, "the step's input is not UTF-8");
 	return json_object_set_new(step, "stdin_text", value);
+}
+
+int step_frame_display(struct session_driver *p, const struct frame *frame, struct err *err)
+{
+	struct session *s = p->session;
+	const json_t *display;
+	json_t *about;
+	int r = report_display(frame->data, frame->bytes, &s->record, &display, &about, err);
+	/* Text that was written before the page is cleared belongs before it. */
+	if (r == 1 && !display)
+		driver_drain(p->driver);
+	if (r == 1 && s->step_driver == p && s->listener && s->listener->display)
+		s->listener->display(s->listener->arg, display, about);
+	json_decref(about);
+	return r;
 }

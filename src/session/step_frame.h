@@ -1,4 +1,5 @@
-/* The frame that sends a step to its driver. SPDX-License-Identifier: Apache-2.0 */
+/* The frame that sends a step to its driver, and what the driver displays. SPDX-License-Identifier:
+ * Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -7,7 +8,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
+struct frame;
 struct session;
+struct session_driver;
 
 /* Make the STEP frame with the number @id of the step of @s. Owns: the caller decrefs. Returns:
  * NULL and @err if the code or an argument is not UTF-8. */
@@ -18,3 +21,6 @@ json_t *step_frame_make(struct session *s, uint64_t id, struct err *err);
  * ERR_USAGE. */
 int step_frame_add_stdin(
 	struct session *s, const struct runtime *runtime, json_t *step, struct err *err);
+
+/* Take a DISPLAY of the running step. Returns: 0 or more. Errors: ERR_PROTOCOL. */
+int step_frame_display(struct session_driver *p, const struct frame *frame, struct err *err);

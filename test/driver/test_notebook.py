@@ -455,7 +455,10 @@ class Display(Case):
         self.assertEqual(self.shown("display({'text/plain': 'P', 'text/html': '<i>'}, raw=True)"),
                          {"text/plain": "P", "text/html": "<i>"})
         got = self.run_step("h = display('a', display_id='q'); h.update('b'); update_display('c', display_id='q')\nclear_output()")
-        self.assertEqual([d["data"]["text/plain"] for d in got.displays], ["'a'", "'b'", "'c'"])
+        *named, cleared = got.displays
+        self.assertEqual([d["data"]["text/plain"] for d in named], ["'a'", "'b'", "'c'"])
+        self.assertEqual([(d["display_id"], d["update"]) for d in named], [("q", False), ("q", True), ("q", True)])
+        self.assertEqual((cleared["data"], cleared["clear"], cleared["wait"]), ({}, True, False))
         self.assertEqual(self.out("class B:\n    def _ipython_display_(self): print('self')\ndisplay(B()); B()"), "self\nself\n")
 
     def test_shell_of_ipython(self):

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 
 IDENTITY = "user"
-COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "port", "cp", "ssh-config", "ssh-proxy", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor",
+COMMANDS = ["run", "repl", "session", "exec", "attach", "ps", "port", "cp", "ssh-config", "ssh-proxy", "kernel", "serve", "mcp", "agent", "plan", "tools", "replay", "doctor",
             "completion", "version", "help"]
 # Below `retort session` and `retort tools`.
 SESSION = ["new", "ls", "exec", "branch", "undo", "log", "files", "rm", "export", "prune", "net"]
@@ -33,7 +33,7 @@ class Start(harness.Case):
         said = subprocess.run(["readelf", "-d", harness.RETORT], capture_output=True, text=True, check=True).stdout
         needed = re.findall(r"NEEDED.*\[(lib\w+)", said)
         self.assertIn("libc", needed)
-        for name in ("libmicrohttpd", "libcurl", "libgnutls", "libarchive"):
+        for name in ("libmicrohttpd", "libcurl", "libgnutls", "libarchive", "libzmq"):
             self.assertNotIn(name, needed)
 
 

@@ -1,6 +1,7 @@
 /* The command `retort kernel`. SPDX-License-Identifier: Apache-2.0 */
-#include "serve/jupyter/kernel.h"
+#include "cli/kernel/kernel.h"
 
+#include "api/row/param.h"
 #include "api/service.h"
 #include "base/alloc.h"
 #include "base/attr.h"
@@ -9,6 +10,7 @@
 #include "cli/box.h"
 #include "cli/cmd.h"
 #include "cli/host/xdg.h"
+#include "serve/jupyter/kernel.h"
 #include "serve/jupyter/parent.h"
 #include "serve/jupyter/sockets.h"
 
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 struct kernel_args {
 	struct box_args box;
@@ -45,11 +48,13 @@ struct kernel_run {
 	struct kernel_args args;
 	struct opt_set set;
 	struct connection_file file;
+	const char *runtime;
 	json_t *create;
 	struct service *service;
 	struct sockets *sockets;
 	struct kernel *kernel;
 	struct parent *parent;
+	pid_t parent_pid;
 	int over_fd; /* readable when the kernel shall end */
 };
 
@@ -64,6 +69,16 @@ static void on_send(void *arg, enum jupyter_channel channel, const struct jupyte
 {
 	const struct kernel_run *run = arg;
 	sockets_send(run->sockets, channel, to, topic, parts);
+}
+
+int kernel_language(const char *word, const char **out, struct err *err)
+{
+	const char *name = param_language(word ? word : "python");
+	if (!name)
+		return err_fail(err, ERR_USAGE, "choose one of python, javascript, sql, shell",
+			"--runtime: \"%.40s\"", word);
+	*out = name;
+	return 0;
 }
 
 static int load_file(struct kernel_run *run, struct err *err)
@@ -94,6 +109,8 @@ static int prepare(struct kernel_run *run, struct err *err)
 	if (r == 0)
 		r = box_check(&run->args.box, err);
 	if (r == 0)
+		r = kernel_language(run->args.box.runtime, &run->runtime, err);
+	if (r == 0)
 		r = load_file(run, err);
 	if (r == 0 && !(run->create = box_params(&run->args.box, &run->set, err)))
 		r = -err_errno(err->code);
@@ -113,14 +130,14 @@ static int start(struct kernel_run *run, struct err *err)
 	const struct kernel_config config = {.context = service_context(run->service),
 		.loop = loop,
 		.create = run->create,
-		.runtime = run->args.box.runtime ? run->args.box.runtime : "python",
+		.runtime = run->runtime,
 		.version = version_text,
 		.arg = run,
 		.send = on_send,
 		.over = on_over};
 	run->kernel = kernel_new(&config);
 	if (getenv("JPY_PARENT_PID"))
-		run->parent = parent_watch(loop, on_over, run);
+		run->parent = parent_watch(loop, run->parent_pid, on_over, run);
 	return sockets_serve(run->sockets, loop, run->kernel, err);
 }
 
@@ -158,6 +175,7 @@ static int kernel_main(int argc, char **argv)
 		return cmd_run_sub(&cmd_kernel, argc, argv);
 	struct kernel_run *run = xnew(struct kernel_run);
 	run->over_fd = -1;
+	run->parent_pid = getppid();
 	run->args.box = (struct box_args)BOX_ARGS_INIT;
 	int r = cmd_parse(&cmd_kernel, &run->set, &run->args, argc, argv, &err);
 	if (r > 0) {

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/box.h"
 #include "cli/cmd.h"
+#include "cli/kernel/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,11 +52,10 @@ static const struct {
 } rows[] = {{"python", "python", "Python"}, {"javascript", "javascript", "JavaScript"},
 	{"sql", "sql", "SQL"}, {"shell", "bash", "shell"}};
 
-static size_t row_of(const struct install_args *args)
+static size_t row_of(const char *runtime)
 {
 	size_t i = 0;
-	while (args->box.runtime && i + 1 < ARRAY_LEN(rows) &&
-		strcmp(rows[i].runtime, args->box.runtime) != 0)
+	while (i + 1 < ARRAY_LEN(rows) && strcmp(rows[i].runtime, runtime) != 0)
 		i++;
 	return i;
 }
@@ -107,12 +107,11 @@ static void add_options(json_t *out, int argc, char **argv)
 	}
 }
 
-static json_t *spec_json(const struct install_args *args, const struct opt_set *set,
+static json_t *spec_json(const struct install_args *args, const struct opt_set *set, size_t row,
 	json_t *options, struct err *err)
 {
 	char program[PATH_MAX], shown[NAME_BYTES];
 	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-	size_t row = row_of(args);
 	if (n < 0) {
 		(void)err_sys(err, ERR_IO, errno, "/proc/self/exe");
 		json_decref(options);
@@ -184,14 +183,18 @@ static int put_spec(const char *dir, const json_t *spec, struct err *err)
 static int install(struct install_args *args, struct opt_set *set, json_t *options, struct err *err)
 {
 	char data[PATH_MAX], dir[PATH_MAX + NAME_BYTES + 16], name[NAME_BYTES];
-	size_t row = row_of(args);
+	const char *runtime = NULL;
+	int r = kernel_language(args->box.runtime, &runtime, err);
+	size_t row = r == 0 ? row_of(runtime) : 0;
 	snprintf(name, sizeof name, row == 0 ? "retort" : "retort-%s", rows[row].runtime);
-	if (args->name && check_name(args->name, err) < 0) {
+	if (r == 0 && args->name)
+		r = check_name(args->name, err);
+	if (r < 0) {
 		json_decref(options);
-		return -err_errno(err->code);
+		return r;
 	}
-	cleanup_json json_t *spec = spec_json(args, set, options, err);
-	int r = spec ? find_data_dir(args, data, err) : -err_errno(err->code);
+	cleanup_json json_t *spec = spec_json(args, set, row, options, err);
+	r = spec ? find_data_dir(args, data, err) : -err_errno(err->code);
 	snprintf(dir, sizeof dir, "%s/kernels/%s", data, args->name ? args->name : name);
 	if (r == 0)
 		r = put_spec(dir, spec, err);

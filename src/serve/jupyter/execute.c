@@ -190,7 +190,7 @@ static void on_ran(struct kernel *k, const json_t *record, const struct err *err
 	}
 	told = *err;
 	if (err->code == ERR_GONE || err->code == ERR_NOT_FOUND) {
-		kernel_take_session(k, NULL);
+		k->is_lost = true;
 		(void)json_array_clear(k->parents);
 		(void)err_hint(&told, "variables and files are gone; the next cell begins anew");
 	}
@@ -213,17 +213,32 @@ static void on_created(struct kernel *k, const json_t *session, const struct err
 {
 	if (!session) {
 		cell_fail(k, err);
+		/* Without the engine's warden there is no box any more: let Jupyter start again. */
+		if (err->code == ERR_GONE)
+			k->config.over(k->config.arg);
 		return;
 	}
 	kernel_take_session(k, session);
 	cell_go_on(k);
 }
 
+/* The lost session is closed, so that the next one can have its name. */
+static void on_closed(
+	struct kernel *k, const json_t *result attr_unused, const struct err *err attr_unused)
+{
+	k->is_lost = false;
+	kernel_take_session(k, NULL);
+	kernel_create(k, on_created);
+}
+
 void cell_go_on(struct kernel *k)
 {
 	const json_t *code = json_object_get(k->current->m.content, "code");
 	const char *text = json_string_value(code);
-	if (!k->session[0])
+	if (k->is_lost)
+		kernel_operate(k, "session.close",
+			json_need(json_pack("{s:s}", "session", k->session)), on_closed);
+	else if (!k->session[0])
 		kernel_create(k, on_created);
 	else if (strlen(text) == json_string_length(code) && own_magic_is(text, k->runtime))
 		own_magic_start(k, text);

@@ -24,7 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ID_BYTES = 33, WAITING_MAX = 4096, WAITING_BYTES = 64 << 20, HOLD_MS = 100, HOLD_MAX = 20 };
+enum { ID_BYTES = 33, WAITING_MAX = 4096, WAITING_BYTES = 64 << 20, HOLD_MS = 100, HOLD_MAX = 50 };
 
 /* ---- sending ---- */
 
@@ -314,17 +314,18 @@ static void on_hold(uv_timer_t *timer)
 	struct kernel *k = timer->data;
 	/* What may be a traceback is held longer, until it is clear that the step goes on. */
 	cell_release(k, ++k->n_held >= HOLD_MAX);
-	if (!cell_output_holds(&k->cell.output))
-		(void)uv_timer_stop(timer);
 }
 
 void kernel_hold(struct kernel *k)
 {
-	if (!cell_output_holds(&k->cell.output) || k->is_over ||
-		uv_is_active((uv_handle_t *)&k->hold))
+	bool is_active = uv_is_active((uv_handle_t *)&k->hold);
+	if (k->is_over || cell_output_holds(&k->cell.output) == is_active)
 		return;
 	k->n_held = 0;
-	timer_start(&k->hold, on_hold, HOLD_MS, HOLD_MS);
+	if (is_active)
+		(void)uv_timer_stop(&k->hold);
+	else
+		timer_start(&k->hold, on_hold, HOLD_MS, HOLD_MS);
 }
 
 /* The session that was made ahead of the first cell. If it failed, the first cell tries again, and

@@ -137,23 +137,29 @@ static bool is_of_name(char c)
 	return ascii_is_name(c) || ((unsigned char)c & 0x80);
 }
 
+/* Find the name that ends at @to: its first byte. */
+static size_t start_of_name(const char *code, size_t to)
+{
+	while (to > 0 && (is_of_name(code[to - 1]) || code[to - 1] == '.'))
+		to--;
+	return to;
+}
+
 /* Find the name at the cursor, such as "os.path.join". Without one, find that of the call in whose
  * brackets the cursor is: "open" for "open(path, ". Returns: its length, 0 if there is none. */
 static size_t name_at(const struct asked_code *p, const char **name)
 {
-	size_t from = p->at, to = p->at;
+	size_t to = p->at, from;
 	int depth = 0;
 	while (to < p->bytes && is_of_name(p->code[to]))
 		to++;
-	if (from == to && (from == 0 || !is_of_name(p->code[from - 1]))) {
-		while (from > 0 && depth >= 0) {
-			from--;
-			depth += p->code[from] == ')' ? 1 : p->code[from] == '(' ? -1 : 0;
-		}
-		to = from = depth < 0 ? from : 0;
+	from = start_of_name(p->code, to);
+	if (from == to || ascii_is_digit(p->code[from])) {
+		for (to = from; to > 0 && depth >= 0; to--)
+			depth += p->code[to - 1] == ')' ? 1 : p->code[to - 1] == '(' ? -1 : 0;
+		to = depth < 0 ? to : 0;
+		from = start_of_name(p->code, to);
 	}
-	while (from > 0 && (is_of_name(p->code[from - 1]) || p->code[from - 1] == '.'))
-		from--;
 	*name = p->code + from;
 	return to - from;
 }

@@ -27,10 +27,10 @@ static void on_look(uv_timer_t *timer)
 	parent->gone(parent->arg);
 }
 
-struct parent *parent_watch(uv_loop_t *loop, void (*gone)(void *arg), void *arg)
+struct parent *parent_watch(uv_loop_t *loop, pid_t pid, void (*gone)(void *arg), void *arg)
 {
 	struct parent *parent = xnew(struct parent);
-	*parent = (struct parent){.pid = getppid(), .gone = gone, .arg = arg};
+	*parent = (struct parent){.pid = pid, .gone = gone, .arg = arg};
 	(void)uv_timer_init(loop, &parent->timer);
 	parent->timer.data = parent;
 	timer_start(&parent->timer, on_look, LOOK_MS, LOOK_MS);

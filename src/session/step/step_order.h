@@ -99,8 +99,8 @@ void step_order_note_written(struct step_order *order);
  *             reported.
  * display     {mime: value}, borrowed. @about: {"display_id", "update"}: a name of the display, and
  *             whether it takes the place of the one that had the name; or NULL. If @display is
- *             NULL, the page should be cleared, and @about is {"clear", "wait"}: whether only before
- *             the next display.
+ *             NULL, the page should be cleared; @about is {"clear", "wait"}: whether only when
+ *             the next display comes.
  * tool        {"tool", "call": number, "state": "started" or "finished", "ms"?, "error"?: name},
  *             borrowed.
  * network     A program asks for something new of the network, see network_row_json(), borrowed.
