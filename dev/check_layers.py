@@ -92,6 +92,7 @@ ALONE = {
     "sandbox/limits.h": "the table of limits",
     "sandbox/syscalls.h": "system calls that libc lacks",
     "sandbox/wire.h": "every message between three programs, in one place",
+    "serve/front/wire.h": "an interface that front.c implements, for wires in several rooms",
     "tool/mcp_link.h": "an interface that two transports implement",
 }
 

@@ -275,7 +275,7 @@ static void close_fronts(struct fronts *f)
 		socket_close(f->socket, on_closed, f);
 	if (f->http)
 		http_server_close(f->http, on_closed, f);
-	while (f->n_open > 0)
+	while (f->n_open > 0 || front_set_stop(f->foreign))
 		service_turn(f->service);
 	mcp_front_close(&f->mcp);
 }
@@ -306,8 +306,10 @@ static void add_routes(struct fronts *f)
 static int open_foreign(struct fronts *f, const struct places *places, struct err *err)
 {
 	const struct opt_list *front = &f->args->front;
-	const struct front_set_config config = {
-		.names = front->item, .n_names = front->n, .box = places->front_box};
+	const struct front_set_config config = {.names = front->item,
+		.n_names = front->n,
+		.box = places->front_box,
+		.idle_ms = f->args->front_idle_ms};
 	if (front->n > 0 && places->n_inet == 0)
 		return err_fail(
 			err, ERR_USAGE, "--listen 127.0.0.1:8765", "--front without --listen");
@@ -415,6 +417,7 @@ static int serve_main(int argc, char **argv)
 		.grace_ms = 10000,
 		.request_timeout_ms = 10000,
 		.idle_timeout_ms = 60000,
+		.front_idle_ms = 3600 * 1000,
 		.log = HTTP_LOG_TEXT};
 	struct places places = {.unix_fd = -1};
 	struct opt_set set;

@@ -18,7 +18,7 @@ struct serve_args {
 	bool no_socket, no_journal, quiet, commands, help;
 	uint64_t session_ttl_ms, session_idle_ms, retain_ms, max_sessions, max_memory_bytes;
 	uint64_t standby, checkpoints, programs, connections, grace_ms, request_timeout_ms,
-		idle_timeout_ms;
+		idle_timeout_ms, front_idle_ms;
 	int color, log;
 	struct box_args box; /* of fronts */
 };

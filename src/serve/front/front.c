@@ -29,8 +29,8 @@
 
 enum { BODY_BYTES = 64 << 20, PATH_BYTES = 128 };
 
-static const struct front_wire *const wires[] = {
-	&front_dify, &front_librechat, &front_nemo, &front_piston, &front_sandboxfusion};
+static const struct front_wire *const wires[] = {&front_dify, &front_jupyter, &front_librechat,
+	&front_nemo, &front_piston, &front_sandboxfusion};
 
 /* A front that is served: its wire, and the state that its requests share. */
 struct front {
@@ -115,6 +115,20 @@ void front_answer_file(struct front_call *c, const char *type, const json_t *fil
 		http_answer(x, 200, type, "", 0);
 	else if (x)
 		http_answer_long(x, 200, type, buf_take(&data), bytes);
+}
+
+struct http_exchange *front_take(struct front_call *c)
+{
+	struct http_exchange *x = c->x;
+	end(c);
+	return x;
+}
+
+void front_answer_empty(struct front_call *c)
+{
+	struct http_exchange *x = front_take(c);
+	if (x)
+		http_answer(x, 204, NULL, "", 0);
 }
 
 void front_fail(struct front_call *c, const struct err *err)
@@ -220,8 +234,10 @@ static int take_body(struct front_call *c, unsigned *status, struct err *err)
 	static const char json[] = "application/json";
 	const char *type = http_header(c->x, "Content-Type");
 	bool is_json = type && strncasecmp(type, json, sizeof json - 1) == 0;
+	bool may_be_empty = strcmp(http_method(c->x), "POST") != 0 ||
+		(c->wire->may_be_empty && (is_json || !is_of_page(c->x)));
 	*status = 400;
-	if (http_body_bytes(c->x) == 0 && strcmp(http_method(c->x), "POST") != 0)
+	if (http_body_bytes(c->x) == 0 && may_be_empty)
 		return 0;
 	if (!is_json && (!c->wire->is_any_type || is_of_page(c->x))) {
 		*status = 415;
@@ -282,7 +298,8 @@ static void start(void *arg, struct http_exchange *x)
 	if (row->is_form && !is_good_form(c)) {
 		(void)err_set(&err, ERR_USAGE, NOT_FORM);
 		c->wire->fail(c, 400, &err);
-	} else if (row->method && !row->is_form && take_body(c, &status, &err) < 0) {
+	} else if (row->method && !row->is_form && !row->is_raw &&
+		take_body(c, &status, &err) < 0) {
 		c->wire->fail(c, status, &err);
 	} else {
 		row->start(c);
@@ -316,8 +333,10 @@ static void add_route(
 		.path = place->path,
 		.body_max_bytes = BODY_BYTES,
 		.is_open = row->is_open,
-		.is_json = !row->is_form,
+		.is_json = !row->is_form && !row->is_raw,
 		.key_header = "X-Api-Key",
+		.key_query = front->wire->key_query,
+		.key_cookie = front->wire->key_cookie,
 		.arg = place,
 		.start = start};
 	if (!is_taken(f, &route))
@@ -380,6 +399,7 @@ int front_set_open(struct front_set **out, const struct front_set_config *config
 	for (size_t i = 0; i < n_names; i++) {
 		f->fronts[f->n_fronts].wire = find_wire(config->names[i], err);
 		f->fronts[f->n_fronts].state.box = config->box;
+		f->fronts[f->n_fronts].state.idle_ms = config->idle_ms;
 		add_routes(f, &f->fronts[f->n_fronts++]);
 	}
 	/* What nothing else serves is answered in the way of the first front. */
@@ -393,6 +413,15 @@ const struct http_route *front_set_routes(const struct front_set *f, size_t *n)
 {
 	*n = f->n_routes;
 	return f->routes;
+}
+
+bool front_set_stop(struct front_set *f)
+{
+	bool is_busy = false;
+	for (size_t i = 0; f && i < f->n_fronts; i++)
+		if (f->fronts[i].wire->stop && f->fronts[i].state.own)
+			is_busy |= f->fronts[i].wire->stop(&f->fronts[i].state);
+	return is_busy;
 }
 
 void front_set_close(struct front_set *f)

@@ -12,6 +12,7 @@ struct front_set_config {
 	/* Parameters of session.create for the boxes of fronts: `preload`, `net` and `limits` are
 	 * used. Borrowed. */
 	const json_t *box;
+	uint64_t idle_ms; /* what a client has made and does not use ends after this time */
 };
 
 /*
@@ -23,6 +24,10 @@ int front_set_open(struct front_set **out, const struct front_set_config *config
 
 /* Return the routes for the HTTP server, and their number. They refer to @f. */
 const struct http_route *front_set_routes(const struct front_set *f, size_t *n);
+
+/* End what the fronts have begun for their clients, such as kernels. Call it again, after a turn of
+ * the loop, while the result is true: something is under way. NULL: return false. */
+bool front_set_stop(struct front_set *f);
 
 /* To be called after the engine was closed, because calls may use it until then. NULL: do
  * nothing. */

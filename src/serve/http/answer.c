@@ -91,6 +91,11 @@ size_t http_body_bytes(const struct http_exchange *x)
 	return x->body.bytes;
 }
 
+const char *http_body(const struct http_exchange *x)
+{
+	return x->body.bytes > 0 ? x->body.data : "";
+}
+
 const struct operation_context *http_context(const struct http_exchange *x)
 {
 	return x->context;

@@ -228,11 +228,39 @@ static int check_route(struct http_exchange *x, struct err *err)
 static bool take_word(struct http_exchange *x, const char *name, char out[CREDENTIAL_BYTES])
 {
 	struct field given;
-	if (find(x, name, &given) != 1 || strlen(given.value) >= CREDENTIAL_BYTES ||
-		strchr(given.value, ' '))
+	if (find(x, name, &given) != 1 || !credential_read_word(given.value, out))
 		return false;
-	memcpy(out, given.value, strlen(given.value) + 1);
 	x->credential = CREDENTIAL_HEADER;
+	return true;
+}
+
+/* Take the token from a cookie, if the page that has sent the request knows the other cookie. */
+static bool take_cookie(struct http_exchange *x, const char *name, char out[CREDENTIAL_BYTES])
+{
+	struct field cookies, echo;
+	char expected[CREDENTIAL_BYTES];
+	if (find(x, "Cookie", &cookies) != 1 || find(x, "X-XSRFToken", &echo) != 1 ||
+		!credential_read_cookie(cookies.value, "_xsrf", expected) ||
+		strcmp(expected, echo.value) != 0 ||
+		!credential_read_cookie(cookies.value, name, out))
+		return false;
+	x->credential = CREDENTIAL_COOKIE;
+	return true;
+}
+
+/* Find the token in those ways that only routes with `key_query` and `key_cookie` have. */
+static bool find_key(struct http_exchange *x, char out[CREDENTIAL_BYTES])
+{
+	const struct http_route *route = x->route;
+	const char *value = route->key_query ? http_query(x, route->key_query) : NULL;
+	struct field given;
+	if (value && credential_read_word(value, out))
+		x->credential = CREDENTIAL_QUERY;
+	else if (route->key_query && find(x, "Authorization", &given) == 1 &&
+		credential_read_scheme(given.value, "token", out))
+		x->credential = CREDENTIAL_AUTHORIZATION;
+	else
+		return route->key_cookie && take_cookie(x, route->key_cookie, out);
 	return true;
 }
 
@@ -243,7 +271,7 @@ static bool find_token(struct http_exchange *x, char out[CREDENTIAL_BYTES])
 	struct field given;
 	bool is_any = x->route->is_for_browsers;
 	const char *key = x->route->key_header;
-	if ((key && take_word(x, key, out)) ||
+	if (find_key(x, out) || (key && take_word(x, key, out)) ||
 		(is_any && take_word(x, CREDENTIAL_HEADER_NAME, out)))
 		return true;
 	if (find(x, "Authorization", &given) == 1 &&
@@ -271,6 +299,11 @@ bool http_has_token(const struct http_exchange *x, const char *authorization)
 		value[n - 1] = '\0';
 	return tokens && credential_read_authorization(value, true, token) &&
 		token_find(tokens, token);
+}
+
+bool http_has_tokens(const struct http_exchange *x)
+{
+	return x->server && x->server->config.tokens;
 }
 
 static void ask_for_token(struct http_exchange *x, bool is_wrong)

@@ -77,3 +77,35 @@ bool credential_read_protocols(const char *value, char out[CREDENTIAL_BYTES])
 	const char *found = credential_find_protocol(value, &bytes);
 	return found && read_url64(found + sizeof prefix - 1, bytes - (sizeof prefix - 1), out);
 }
+
+bool credential_read_scheme(const char *value, const char *scheme, char out[CREDENTIAL_BYTES])
+{
+	const char *token = after_scheme(value, scheme);
+	return token && keep(token, strlen(token), out);
+}
+
+bool credential_read_word(const char *value, char out[CREDENTIAL_BYTES])
+{
+	return !strchr(value, ' ') && keep(value, strlen(value), out);
+}
+
+/* Some clients send a cookie twice. If its values differ, it counts as none: another host of the
+ * same site may have set one. */
+bool credential_read_cookie(const char *value, const char *name, char out[CREDENTIAL_BYTES])
+{
+	char again[CREDENTIAL_BYTES];
+	size_t bytes = strlen(name);
+	bool has_one = false;
+	for (const char *at = value; *at; at += strspn(at, "; \t")) {
+		const char *word = at;
+		size_t length = strcspn(at, ";");
+		at += length;
+		if (length <= bytes || strncmp(word, name, bytes) != 0 || word[bytes] != '=')
+			continue;
+		if (!keep(word + bytes + 1, length - bytes - 1, has_one ? again : out) ||
+			(has_one && strcmp(again, out) != 0))
+			return false;
+		has_one = true;
+	}
+	return has_one;
+}

@@ -37,6 +37,11 @@ struct http_route {
 	 * password of Basic, as clients send it for "http://any:TOKEN@host", or the whole value of
 	 * Authorization. */
 	const char *key_header;
+	/* A parameter of the query and a cookie that may have the token, or NULL. With key_query,
+	 * "Authorization: token TOKEN" works, too. A browser sends cookies for pages of others as
+	 * well, so a cookie counts only if the header X-XSRFToken has the value of the cookie
+	 * "_xsrf": no other page can know it, or send that header. */
+	const char *key_query, *key_cookie;
 	void *arg;
 	void (*start)(void *arg, struct http_exchange *x);
 };
@@ -59,6 +64,9 @@ const struct host_site *http_site(const struct http_exchange *x);
 /* Return whether @authorization, a value of that header, has a token of this engine. */
 bool http_has_token(const struct http_exchange *x, const char *authorization);
 
+/* Return whether the engine has tokens, so that requests need one. */
+bool http_has_tokens(const struct http_exchange *x);
+
 /*
  * Take the next piece of a streamed body: up to @max bytes.
  * Returns: how many; 0 at the end of the body; -EAGAIN if there are none now.
@@ -74,6 +82,9 @@ void http_on_progress(struct http_exchange *x, void (*progress)(void *arg), void
  * parsed it already. Owns: the caller decrefs *@root. Returns: as rpc_load(). */
 int http_take_json(struct http_exchange *x, json_t **root, struct err *err);
 size_t http_body_bytes(const struct http_exchange *x);
+/* Return the body, of http_body_bytes() bytes, for a route without `is_json` and `is_streamed`.
+ * Valid until the response is given. */
+const char *http_body(const struct http_exchange *x);
 
 /* A piece of a field of a form. Valid until `each` returns. */
 struct http_piece {

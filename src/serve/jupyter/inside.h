@@ -58,7 +58,7 @@ struct kernel {
 	uint64_t n_undo; /* number of cells that the current %undo undoes */
 	uv_timer_t hold; /* runs while the output of the cell holds text back */
 	uv_timer_t turn; /* begins the next request */
-	unsigned n_held;
+	unsigned n_held, n_closed;
 	bool is_lost; /* the session has ended by itself */
 	bool is_over, has_told_comm;
 };

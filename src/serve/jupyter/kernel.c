@@ -100,12 +100,22 @@ static void publish_status(struct kernel *k, const struct kernel_request *r, con
 
 /* ---- operations ---- */
 
+/* Tell the owner when all is over: the timers are closed, and no operation is under way. */
+static void maybe_stopped(struct kernel *k)
+{
+	enum { TIMERS = 2 };
+	if (k->is_over && k->n_closed == TIMERS && !k->is_calling && k->config.stopped)
+		k->config.stopped(k->config.arg);
+}
+
 static void on_done(void *arg, const json_t *result, const struct err *err)
 {
 	struct kernel *k = arg;
 	k->is_calling = false;
 	if (!k->is_over)
 		k->answered(k, result, err);
+	else
+		maybe_stopped(k);
 }
 
 static void on_event(void *arg, const json_t *event)
@@ -274,6 +284,11 @@ void kernel_receive(struct kernel *k, enum jupyter_channel channel, struct jupyt
 	begin_next(k);
 }
 
+bool kernel_is_busy(const struct kernel *k)
+{
+	return k->current || k->first;
+}
+
 bool kernel_is_full(const struct kernel *k)
 {
 	return k->n_waiting >= WAITING_MAX || k->waiting_bytes >= WAITING_BYTES;
@@ -315,9 +330,11 @@ void kernel_hold(struct kernel *k)
 
 /* The session that was made ahead of the first cell. If it failed, the first cell tries again, and
  * tells. */
-static void on_created(struct kernel *k, const json_t *result, const struct err *err attr_unused)
+static void on_created(struct kernel *k, const json_t *result, const struct err *err)
 {
 	kernel_take_session(k, result);
+	if (k->config.made)
+		k->config.made(k->config.arg, result ? NULL : err);
 	begin_next(k);
 }
 
@@ -339,11 +356,18 @@ struct kernel *kernel_new(const struct kernel_config *config)
 	return k;
 }
 
+static void on_closed(uv_handle_t *handle)
+{
+	struct kernel *k = handle->data;
+	k->n_closed++;
+	maybe_stopped(k);
+}
+
 void kernel_stop(struct kernel *k)
 {
 	k->is_over = true;
-	uv_close((uv_handle_t *)&k->hold, NULL);
-	uv_close((uv_handle_t *)&k->turn, NULL);
+	uv_close((uv_handle_t *)&k->hold, on_closed);
+	uv_close((uv_handle_t *)&k->turn, on_closed);
 }
 
 void kernel_free(struct kernel *k)

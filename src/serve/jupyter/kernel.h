@@ -25,12 +25,18 @@ struct kernel_config {
 		const char *topic, const json_t *const parts[SIGNED_PARTS]);
 	/* The client has asked the kernel to end. */
 	void (*over)(void *arg);
+	/* The session was made, or @err says why not; the first cell then tries again. May be
+	 * NULL. */
+	void (*made)(void *arg, const struct err *err);
+	/* After kernel_stop(): nothing is under way any more, so kernel_free() may be called, even
+	 * from here. May be NULL. */
+	void (*stopped)(void *arg);
 };
 
 /* Open a kernel, and begin to make its session. Owns: the caller calls kernel_stop(), lets the loop
  * run until the operations have ended (service_close()), and calls kernel_free(). */
 struct kernel *kernel_new(const struct kernel_config *config);
-/* kernel_stop(): send nothing any more. */
+/* kernel_stop(): send nothing any more. `stopped` follows from the loop. */
 void kernel_stop(struct kernel *kernel);
 void kernel_free(struct kernel *kernel);
 
@@ -38,6 +44,8 @@ void kernel_free(struct kernel *kernel);
  * which is empty afterwards. */
 void kernel_receive(struct kernel *kernel, enum jupyter_channel channel, struct jupyter_message *m);
 
+/* Return whether a request is under way or waits. */
+bool kernel_is_busy(const struct kernel *kernel);
 /* Return whether many requests wait, so that no more should be read from JUPYTER_SHELL now. */
 bool kernel_is_full(const struct kernel *kernel);
 

@@ -64,6 +64,15 @@ static const char *name_of(const json_t *header, const char *member)
 											 : NULL;
 }
 
+static int check_names(struct jupyter_message *m, struct err *err)
+{
+	m->type = name_of(m->header, "msg_type");
+	m->id = name_of(m->header, "msg_id");
+	return m->type && m->id
+		? 0
+		: err_set(err, ERR_PROTOCOL, "header: msg_id and msg_type are missing or no names");
+}
+
 static int read_parts(struct jupyter_message *m, const struct signed_part *parts, struct err *err)
 {
 	json_t **const places[] = {&m->header, &m->parent, &m->metadata, &m->content};
@@ -76,13 +85,7 @@ static int read_parts(struct jupyter_message *m, const struct signed_part *parts
 	m->bytes = bytes;
 	for (int i = 0; r == 0 && i < SIGNED_PARTS; i++)
 		r = read_part(places[i], &parts[i], part_names[i], err);
-	if (r < 0)
-		return r;
-	m->type = name_of(m->header, "msg_type");
-	m->id = name_of(m->header, "msg_id");
-	return m->type && m->id
-		? 0
-		: err_set(err, ERR_PROTOCOL, "header: msg_id and msg_type are missing or no names");
+	return r < 0 ? r : check_names(m, err);
 }
 
 int jupyter_read(struct jupyter_message *out, struct signer *signer,
@@ -105,6 +108,43 @@ int jupyter_read(struct jupyter_message *out, struct signer *signer,
 	}
 	*out = m;
 	return 0;
+}
+
+int jupyter_read_parts(
+	struct jupyter_message *out, const struct signed_part parts[SIGNED_PARTS], struct err *err)
+{
+	struct jupyter_message m = {.type = NULL};
+	int r = read_parts(&m, parts, err);
+	if (r < 0)
+		jupyter_done(&m);
+	else
+		*out = m;
+	return r;
+}
+
+int jupyter_read_object(
+	struct jupyter_message *out, const json_t *object, size_t bytes, struct err *err)
+{
+	static const char *const members[SIGNED_PARTS] = {
+		"header", "parent_header", "metadata", "content"};
+	struct jupyter_message m = {.bytes = bytes};
+	json_t **const places[] = {&m.header, &m.parent, &m.metadata, &m.content};
+	int r = 0;
+	for (int i = 0; r == 0 && i < SIGNED_PARTS; i++) {
+		json_t *part = json_object_get(object, members[i]);
+		bool is_missing = !part || json_is_null(part);
+		if (!is_missing && !json_is_object(part))
+			r = err_set(err, ERR_PROTOCOL, "%s: not an object", part_names[i]);
+		else
+			*places[i] = is_missing ? json_need(json_object()) : json_incref(part);
+	}
+	if (r == 0)
+		r = check_names(&m, err);
+	if (r < 0)
+		jupyter_done(&m);
+	else
+		*out = m;
+	return r;
 }
 
 void jupyter_done(struct jupyter_message *m)

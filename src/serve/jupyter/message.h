@@ -52,6 +52,13 @@ struct jupyter_message {
 int jupyter_read(struct jupyter_message *out, struct signer *signer,
 	const struct signed_part *frames, size_t n_frames, struct err *err);
 void jupyter_done(struct jupyter_message *m);
+/* The same for messages that are not signed, since another wire has authenticated their sender:
+ * from the four parts as JSON texts, or as one object of them, whose text has @bytes. The message
+ * has no route. */
+int jupyter_read_parts(
+	struct jupyter_message *out, const struct signed_part parts[SIGNED_PARTS], struct err *err);
+int jupyter_read_object(
+	struct jupyter_message *out, const json_t *object, size_t bytes, struct err *err);
 
 /* A message to send: the frames after the identities and the delimiter. Owns: jupyter_text_done().
  */

@@ -80,7 +80,8 @@ int frames_open(struct frames **out, const struct frames_config *config, struct 
 		free(f);
 		return r;
 	}
-	f->lib.config_set_max_recv_msg_length(f->context, FRAMES_MESSAGE_BYTES);
+	f->lib.config_set_max_recv_msg_length(f->context,
+		config->message_max_bytes ? config->message_max_bytes : FRAMES_MESSAGE_BYTES);
 	*out = f;
 	return 0;
 }

@@ -11,7 +11,8 @@
 struct frames;
 
 enum { FRAMES_REASON_BYTES = 100 };
-enum { FRAMES_MESSAGE_BYTES = 256 << 10 }; /* maximum length of a message that is received */
+/* maximum length of a message that is received, unless the configuration says another one */
+enum { FRAMES_MESSAGE_BYTES = 256 << 10 };
 
 /* Codes with which a WebSocket is closed. Source: RFC 6455, 7.4.1. */
 enum frames_close {
@@ -25,6 +26,7 @@ struct frames_config {
 	/* Called with each text or binary message. @data is borrowed. */
 	void (*message)(void *arg, bool is_text, const char *data, size_t bytes);
 	void *arg;
+	size_t message_max_bytes; /* 0: FRAMES_MESSAGE_BYTES */
 };
 
 /*
@@ -39,7 +41,7 @@ void frames_free(struct frames *f);
  * Read what the client has sent. Pings and closes are answered here. Whatever breaks the protocol
  * closes the WebSocket: 1002, 1007 (text that is not UTF-8), 1009 (too long), or without a code (a
  * malformed control frame).
- * Limits: a message of FRAMES_MESSAGE_BYTES.
+ * Limits: a message of `message_max_bytes`.
  */
 void frames_read(struct frames *f, const char *data, size_t bytes);
 

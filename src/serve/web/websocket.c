@@ -276,7 +276,8 @@ static void on_opened(void *arg, int taken, const char *early, size_t bytes)
 	struct websocket *w = arg;
 	cleanup_fd int fd = taken;
 	struct err err;
-	const struct frames_config config = {.message = on_message, .arg = w};
+	const struct frames_config config = {
+		.message = on_message, .arg = w, .message_max_bytes = w->user.message_max_bytes};
 	if (w->state == OVER) /* it was closed before the response was sent */
 		return;
 	if (frames_open(&w->frames, &config, &err) < 0 || uv_poll_init(w->loop, &w->poll, fd) < 0) {
@@ -332,10 +333,29 @@ bool websocket_is_behind(const struct websocket *w)
 	return w->state == OPEN && frames_waiting(w->frames) >= WEBSOCKET_BEHIND_BYTES;
 }
 
+size_t websocket_waiting(const struct websocket *w)
+{
+	return w->state == OPEN ? frames_waiting(w->frames) : 0;
+}
+
 void websocket_pause(struct websocket *w, bool is_paused)
 {
 	w->is_paused = is_paused;
 	advance_later(w);
+}
+
+static void on_dropped(uv_timer_t *timer)
+{
+	end(timer->data);
+}
+
+void websocket_drop(struct websocket *w)
+{
+	if (w->state != OPEN)
+		return;
+	w->state = CLOSING;
+	w->is_expecting = true;
+	timer_start(&w->timer, on_dropped, 0, 0);
 }
 
 void websocket_close(struct websocket *w, enum frames_close code, const char *reason)

@@ -16,6 +16,7 @@ struct websocket_user {
 	 * after that. */
 	void (*over)(void *arg);
 	void *arg;
+	size_t message_max_bytes; /* as in struct frames_config */
 };
 
 /* A message that is not read within this time closes the connection, as does a client that does not
@@ -41,8 +42,12 @@ void websocket_open(struct websocket **out, uv_loop_t *loop, struct http_exchang
 int websocket_send(struct websocket *w, bool is_text, const char *data, size_t bytes);
 /* Return whether WEBSOCKET_BEHIND_BYTES or more wait for the client. */
 bool websocket_is_behind(const struct websocket *w);
+/* Return how many bytes wait for the client. */
+size_t websocket_waiting(const struct websocket *w);
 /* Read nothing from the client while @is_paused, so that it has to wait. */
 void websocket_pause(struct websocket *w, bool is_paused);
+/* End the connection without a word, for a client that does not read. `over` follows from the loop. */
+void websocket_drop(struct websocket *w);
 /* Close the WebSocket. `over` follows, when the client has answered or WEBSOCKET_END_MS have
  * passed. */
 enum { WEBSOCKET_END_MS = 2000 };

@@ -101,3 +101,48 @@ TEST(tokens_have_a_maximum)
 			credential_read_authorization(value, true, out), n / 4 * 3 + 2 <= LONGEST);
 	}
 }
+
+TEST(cookies)
+{
+	static const struct {
+		const char *value, *want;
+	} rows[] = {
+		{"k=abc", "abc"},
+		{"a=b; k=abc", "abc"},
+		{"a=b;k=abc; c=d", "abc"},
+		{"k=abc; k=abc", "abc"},
+		{"k=a=b", "a=b"},
+		/* one of another host of the same site */
+		{"k=abc; k=abd", NULL},
+		{"k=; k=abc", NULL},
+		{"k=", NULL},
+		{"k", NULL},
+		{"K=abc", NULL},
+		{"xk=abc", NULL},
+		{"a=k=abc", NULL},
+		{"", NULL},
+		{"; ;", NULL},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char out[CREDENTIAL_BYTES] = "";
+		bool has_one = credential_read_cookie(rows[i].value, "k", out);
+		CHECK_INT(has_one, rows[i].want != NULL);
+		if (has_one)
+			CHECK_STR(out, rows[i].want);
+	}
+}
+
+TEST(other_schemes_and_words)
+{
+	char out[CREDENTIAL_BYTES];
+	CHECK(credential_read_scheme("token abc", "token", out));
+	CHECK_STR(out, "abc");
+	CHECK(credential_read_scheme("Token  abd", "token", out));
+	CHECK_STR(out, "abd");
+	CHECK(!credential_read_scheme("token", "token", out));
+	CHECK(!credential_read_scheme("tokens abc", "token", out));
+	CHECK(!credential_read_scheme("Bearer abc", "token", out));
+	CHECK(credential_read_word("abc", out));
+	CHECK(!credential_read_word("a bc", out));
+	CHECK(!credential_read_word("", out));
+}
