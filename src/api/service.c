@@ -161,7 +161,10 @@ static void set_context(struct service *s, const struct service_config *config)
 		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	size_t n = config->n_programs ? config->n_programs : usual_programs();
 	s->programs = (struct fair_line){
-		.what = "programs", .n_max = n, .n_each = n, .n_waiting_each = PROGRAMS_IN_LINE};
+		.what = "programs",
+		.n_max = n,
+		.n_each = n - n / 4, /* one caller cannot keep all others out */
+		.n_waiting_each = PROGRAMS_IN_LINE};
 	s->models = config->models;
 	s->agents = config->agents;
 	if (!config->session_ttl_ms && !config->session_idle_ms)

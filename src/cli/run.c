@@ -208,7 +208,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 		return r;
 	order.filename = program_name(program);
 	order.code = program ? buf_str(&p->code) : args->code;
-	order.code_bytes = program ? p->code.bytes : strlen(args->code);
+	order.code_bytes = program ? p->code.bytes : args->code ? strlen(args->code) : 0;
 	*req = (struct once_request){.order = order,
 		.argv = (const char *const *)operands,
 		.preload = args->box.preload,

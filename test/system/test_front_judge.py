@@ -73,6 +73,12 @@ class Submit(Fronts):
         info = said["tests"][2]["exec_info"]
         self.assertEqual((info["status"], info["run_result"], info["compile_result"]["return_code"]), ("Failed", None, 1))
 
+    def test_cases_as_json_in_a_text(self):
+        test = json.dumps([{"input": {"stdin": i}, "output": {"stdout": o}} for i, o in PAIRS])
+        said = self.post("/submit", {"dataset": "x", "id": 1, "completion": block(ADD), "config": {
+            "dataset_type": "CommonOJDataset", "language": "python", "provided_data": {"test": test}}})
+        self.assertEqual((said["accepted"], len(said["tests"])), (True, 3))
+
     def test_how_programs_end(self):
         for code, status, code_or_status in (("1 / 0", "Failed", 1), ("import time; time.sleep(99)", "Failed", None),
                                              ("import os; os.kill(os.getpid(), 11)", "Failed", -11)):
@@ -154,6 +160,11 @@ class Batch(Fronts):
                              "nodejs")
         self.assertTrue(said["accepted"], said)
 
+    def test_names_that_a_program_may_have(self):
+        code = "type = 3\nglobals = isinstance = hasattr = getattr = None\ndef f(x): return [x, True, chr(0)]"
+        said = self.evaluate(block(code), {"type": "function_call", "fn_name": "f", "input": [[1]], "output": [[[1, 1, "\0"]]]})
+        self.assertTrue(said["accepted"], said)
+
     def test_arguments_as_lines_of_json(self):
         cases = {"type": "function_call", "fn_name": "f", "json_input": True, "input": ['[1, 2]\n"x"'], "output": ["[2, 1]"]}
         self.assertTrue(self.evaluate(block("def f(a, b):\n    assert b == 'x'\n    return a[::-1]"), cases)["accepted"])
@@ -191,7 +202,8 @@ class Batch(Fronts):
         self.assertIsNone(info["run_result"])
 
     def test_bad_input(self):
-        for cases in ({}, [], 3, {"type": "nope", "input": [1], "output": [2]}, {"type": "stdin_stdout", "input": ["1"], "output": []},
+        for cases in ({}, [], 3, {"type": "nope", "input": ["1"], "output": ["2"]},
+                      [{"type": "function_call", "fn_name": name, "input": [1], "output": [1]} for name in "fg"], {"type": "stdin_stdout", "input": ["1"], "output": []},
                       {"type": "function_call", "fn_name": "f(); import os", "input": [[1]], "output": [[1]]},
                       {"type": "function_call", "fn_name": "", "input": [[1]], "output": [[1]]},
                       {"type": "function_call", "fn_name": "f", "input": ["no list"], "output": [[1]]},

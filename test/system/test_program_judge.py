@@ -218,10 +218,11 @@ class Checkers(Shared):
         error = self.error(language="python", code="1", cases=[{}], checker={"language": "c", "code": "int main("})
         self.assertEqual(error["code"], "usage")
         self.assertIn("checker", error["message"])
+        # A checker that crashes may have been made to by the output, so the program does not gain by that.
         for code in ("import os; os.kill(os.getpid(), 9)", "while True: pass"):
             done = self.judge("print(1)", [{}], checker={"language": "python", "code": code, "timeout_ms": 2000})
-            self.assertEqual(done["cases"][0]["verdict"], "unjudged", code)
-            self.assertFalse(done["accepted"])
+            self.assertEqual(done["cases"][0]["verdict"], "wrong", code)
+            self.assertIn("checker", done["cases"][0]["message"])
         self.assertLeftNothing()
 
 
@@ -262,6 +263,32 @@ class Built(Shared):
             self.assertEqual(self.error("program.run", **params)["code"], code, params)
         self.server.rpc("session.close", session=built)
         self.assertEqual(self.error("program.run", language="c", built=built)["code"], "gone")
+
+
+class Quotas(harness.Case):
+    ANN = "ann-" + "a" * 28
+
+    def judge(self, server, n=12, **params):
+        asked = web.question("program.judge", language="python", code="print(input())",
+                             cases=[{"stdin": str(i), "expected": str(i)} for i in range(n)], all=True, **params)
+        return server.post(asked, {"Authorization": f"Bearer {self.ANN}"}).json
+
+    def test_a_quota_makes_cases_wait_for_each_other(self):
+        for quota in ("sessions=3", "sessions=2", "memory=2g"):
+            with web.Server("--programs", "4", tokens=f"ann {self.ANN} {quota}\n") as server:
+                said = self.judge(server)
+                self.assertEqual({c["verdict"] for c in said["result"]["cases"]}, {"passed"}, quota)
+                self.assertEqual(len(said["result"]["cases"]), 12)
+        with web.Server("--programs", "4", "--max-sessions", "3", tokens=f"ann {self.ANN}\n") as server:
+            self.assertTrue(self.judge(server)["result"]["accepted"])
+
+    def test_a_quota_without_any_room_refuses_the_request(self):
+        with web.Server(tokens=f"ann {self.ANN} sessions=1\n") as server:
+            self.assertEqual(self.judge(server)["error"]["data"]["code"], "quota")
+            checker = {"language": "python", "code": "1"}
+        with web.Server(tokens=f"ann {self.ANN} sessions=2\n") as server:
+            self.assertEqual(self.judge(server, checker=checker)["error"]["data"]["code"], "quota")
+            self.assertTrue(self.judge(server)["result"]["accepted"])
 
 
 class Hostile(Shared):

@@ -67,8 +67,8 @@ static const struct param judged_case_rows[] = {
 		.choices = "passed|wrong|failed|late|memory|skipped|unjudged",
 		.help = "passed; wrong: another output; failed: it did not exit with 0, printed more "
 			"than is kept, or did not write output_file; late: the time was over; memory: the limit was reached; "
-			"skipped: total_timeout_ms was over; unjudged: the engine or the checker has "
-			"failed"},
+			"skipped: total_timeout_ms was over; unjudged: the engine has failed, or a "
+			"file of the case has a wrong name"},
 	MAY_GIVE("message", PARAM_TEXT, "why it has this verdict"),
 	MAY_GIVE("run", PARAM_OBJECT, "record of the program"),
 	MAY_GIVE("check", PARAM_OBJECT, "record of the checker"),

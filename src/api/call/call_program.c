@@ -207,13 +207,14 @@ static const struct param build_rows[] = {
 	{"files", PARAM_OBJECTS, .max = FILES_MAX, FIELDS(program_file_rows), .help = HELP_FILES},
 	{"compile_args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = HELP_COMPILE_ARGS},
 	{"compile_timeout_ms", PARAM_COUNT, .min = 1, .max = TIME_MS, .help = HELP_COMPILE_TIMEOUT},
+	{"idle_ms", PARAM_COUNT, .min = 1000, .max = TIME_MS, .fallback = "600000",
+		.help = "time without use after which the session ends by itself"},
 	ORDER_BOX_ROWS,
 };
 static const struct param built_rows[] = {
 	GIVES("language", PARAM_TEXT, "language"),
 	MAY_GIVE("session", PARAM_TEXT,
-		"session for `built` of program.run, to be closed afterwards; it ends by itself "
-		"after ten minutes without use; absent if the compiler's status is not ok"),
+		"session for `built` of program.run, to be closed afterwards; absent if the compiler's status is not ok"),
 	MAY_GIVE("compile", PARAM_OBJECT,
 		"record of the compiler, as step.run gives it; absent if nothing was compiled"),
 };

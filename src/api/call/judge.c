@@ -11,6 +11,10 @@
  * last one of the result. Cases run side by side, so later ones may have run, too; they are not
  * told, so that the result does not depend on speed.
  *
+ * If a quota or the engine has no room for a case while others run, the case begins again when one
+ * of them has ended, and fewer run at a time from then on. If it was alone, the judge fails: a
+ * quota says nothing of the program.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/call/judge.h"
@@ -22,6 +26,7 @@
 #include "base/clock.h"
 #include "base/fair_line.h"
 #include "base/json.h"
+#include "base/timer.h"
 #include "base/utf8.h"
 #include "runtime/toolchain.h"
 
@@ -29,7 +34,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE_MAX = 64, CHECK_MS = 10000 };
+/* HOLD_MS: how often the sessions are used, which otherwise end after IDLE_MS. */
+enum { AT_ONCE_MAX = 64, CHECK_MS = 10000, IDLE_MS = 60000, HOLD_MS = 15000 };
 
 struct judge;
 
@@ -37,7 +43,7 @@ struct judge;
 struct judge_case {
 	struct judge *judge;
 	size_t number;
-	bool is_running;
+	bool is_running, is_put_back; /* is_put_back: its case has to begin again */
 	struct operation_call *under_way;
 };
 
@@ -52,6 +58,9 @@ struct judge {
 	struct operation_call *under_way; /* of a build, or of the end of a session */
 	struct judge_case at_once[AT_ONCE_MAX];
 	size_t n_at_once, n_running;
+	uv_timer_t hold;
+	bool has_timer;
+	struct operation_call *held[N_BUILT];
 	size_t next;	 /* number of the case that begins next */
 	size_t last;	 /* number of the first case that is not passed; the number of cases */
 	json_t **ended;	 /* results of cases, by number; NULL: not ended yet */
@@ -82,6 +91,48 @@ static void pass(json_t *out, const json_t *from, const char *const *names, size
 		json_put_shared(out, names[i], param_get(from, names[i]));
 }
 
+/* ---- sessions that wait must not end by themselves ---- */
+
+static void on_used(void *arg, const json_t *result, const struct err *err)
+{
+	(void)result;
+	(void)err; /* a session that is gone is told by the next case */
+	go_on(arg);
+}
+
+static void on_hold(uv_timer_t *timer)
+{
+	struct judge *j = timer->data;
+	for (size_t i = 0; i < N_BUILT; i++)
+		if (j->sessions[i] && !j->held[i])
+			start_one(j, "file.list",
+				json_need(json_pack("{s:s}", "session", j->sessions[i])), j,
+				on_used, &j->held[i]);
+}
+
+static void hold(struct judge *j)
+{
+	if (!j->call->context->loop)
+		return;
+	(void)uv_timer_init(j->call->context->loop, &j->hold);
+	j->hold.data = j;
+	j->has_timer = true;
+	timer_start(&j->hold, on_hold, HOLD_MS, HOLD_MS);
+}
+
+/* Return whether a session is still being used for no other reason. */
+static bool is_held(struct judge *j)
+{
+	if (j->has_timer)
+		(void)uv_timer_stop(&j->hold);
+	return j->held[PROGRAM] || j->held[CHECKER];
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
 /* ---- the end ---- */
 
 static void answer(struct judge *j)
@@ -109,7 +160,10 @@ static void answer(struct judge *j)
 	free(j->ended);
 	free(j->sessions[PROGRAM]);
 	free(j->sessions[CHECKER]);
-	free(j);
+	if (j->has_timer)
+		uv_close((uv_handle_t *)&j->hold, on_timer_closed);
+	else
+		free(j);
 	call_give(call, result, &err);
 }
 
@@ -195,9 +249,24 @@ static void end_case(struct judge *j, size_t number, const char *verdict, const 
 		return;
 	j->last = number;
 	/* Later cases are not told. */
-	for (size_t i = 0; i < j->n_at_once && !j->is_all; i++)
+	for (size_t i = 0; i < AT_ONCE_MAX && !j->is_all; i++)
 		if (j->at_once[i].under_way && j->at_once[i].number > number)
 			operation_cancel(j->at_once[i].under_way);
+}
+
+/* Return whether a case was not run for want of room. It begins again, or the judge is over. */
+static bool is_put_back(struct judge_case *c, const struct err *err)
+{
+	struct judge *j = c->judge;
+	if (err->code != ERR_QUOTA && err->code != ERR_BUSY && err->code != ERR_LIMIT)
+		return false;
+	if (j->n_running > 1) {
+		j->n_at_once = j->n_running - 1;
+		c->is_put_back = true;
+	} else if (!j->err.code) {
+		j->err = *err;
+	}
+	return true;
 }
 
 static void leave(struct judge_case *c)
@@ -231,13 +300,16 @@ static void on_checked(void *arg, const json_t *result, const struct err *err)
 	const char *verdict = verdict_of(record);
 	bool by_print = strcmp(param_text(j->checker, "accepts", "exit"), "print") == 0;
 	if (!result) {
-		end_case(j, c->number, "unjudged", err->msg);
+		if (!is_put_back(c, err))
+			end_case(j, c->number, "unjudged", err->msg);
 		leave(c);
 		return;
 	}
 	json_put_new(j->ended[c->number], "check", fit(j, record));
+	/* A program whose output crashes the checker may not be better off than with a wrong one.
+	 */
 	if (verdict && strcmp(json_get_text(record, "status"), "error") != 0)
-		end_case(j, c->number, "unjudged", "the checker was stopped or has crashed");
+		end_case(j, c->number, "wrong", "the checker was stopped or has crashed");
 	else if (by_print ? strtod(json_get_text(record, "stdout"), NULL) >= 1 : !verdict)
 		end_case(j, c->number, "passed", NULL);
 	else
@@ -289,10 +361,12 @@ static void on_ran(void *arg, const json_t *result, const struct err *err)
 	const json_t *expected = param_get(case_row(c), "expected");
 	const char *how = param_text(j->params, "compare", NULL), *verdict = verdict_of(record);
 	if (!result) {
-		end_case(j, c->number, "unjudged", err->msg);
+		if (!is_put_back(c, err))
+			end_case(j, c->number, "unjudged", err->msg);
 		leave(c);
 		return;
 	}
+	json_decref(j->ended[c->number]); /* of a try before */
 	json_t *row = j->ended[c->number] = json_need(json_object());
 	json_put_new(row, "run", fit(j, record));
 	json_t *printed = output_of(j, result);
@@ -334,13 +408,16 @@ static void run_case(struct judge_case *c)
 /* Begin cases for which there is a place. Returns: whether a case runs. */
 static bool run_cases(struct judge *j)
 {
-	for (size_t i = 0; i < j->n_at_once; i++) {
+	for (size_t i = 0; i < AT_ONCE_MAX && j->n_running < j->n_at_once; i++) {
 		struct judge_case *c = &j->at_once[i];
-		bool is_over = j->next == json_array_size(j->cases) || j->err.code ||
-			j->is_cancelled || (!j->is_all && j->next > j->last);
+		size_t number = c->is_put_back ? c->number : j->next;
+		bool is_over = number == json_array_size(j->cases) || j->err.code ||
+			j->is_cancelled || (!j->is_all && number > j->last);
 		if (c->is_running || is_over)
 			continue;
-		c->number = j->next++;
+		c->number = number;
+		j->next += !c->is_put_back;
+		c->is_put_back = false;
 		if (clock_now_ms() >= j->stop_at_ms) {
 			end_case(j, c->number, "skipped", "total_timeout_ms is over");
 			i--;
@@ -391,6 +468,7 @@ static bool build_next(struct judge *j)
 		return false;
 	json_t *params = json_need(json_object());
 	pass(params, from, of_program, ARRAY_LEN(of_program));
+	json_put_int(params, "idle_ms", IDLE_MS);
 	start_one(j, "program.build", params, j, on_built, &j->under_way);
 	return true;
 }
@@ -405,7 +483,7 @@ static void go_on(struct judge *j)
 	j->is_going_on = true;
 	do {
 		j->is_again = false;
-		if (j->under_way || build_next(j) || run_cases(j) || close_next(j))
+		if (j->under_way || build_next(j) || run_cases(j) || is_held(j) || close_next(j))
 			continue;
 		if (!j->is_again) {
 			answer(j);
@@ -425,7 +503,7 @@ static void cancel(struct operation_call *call)
 		(void)err_set(&j->err, ERR_INTERRUPTED, "the program was stopped");
 	if (j->under_way)
 		operation_cancel(j->under_way);
-	for (size_t i = 0; i < j->n_at_once; i++)
+	for (size_t i = 0; i < AT_ONCE_MAX; i++)
 		if (j->at_once[i].under_way)
 			operation_cancel(j->at_once[i].under_way);
 }
@@ -440,16 +518,17 @@ void judge_start(struct operation_call *call)
 		.params = call->params,
 		.cases = param_get(call->params, "cases"),
 		.checker = param_get(call->params, "checker"),
-		.n_at_once = line ? MIN(line->n_max, AT_ONCE_MAX) : 1,
+		.n_at_once = line ? MIN(line->n_each, AT_ONCE_MAX) : 1,
 		.last = json_array_size(param_get(call->params, "cases")),
 		.language = json_string(t ? t->language : ""),
 		.room = JUDGE_OUTPUT_BYTES,
 		.stop_at_ms = clock_now_ms() + total_ms,
 		.is_all = param_flag(call->params, "all")};
 	j->ended = xcalloc(j->last, sizeof *j->ended);
-	for (size_t i = 0; i < j->n_at_once; i++)
+	for (size_t i = 0; i < AT_ONCE_MAX; i++)
 		j->at_once[i].judge = j;
 	call->following = j;
 	call->cancel = cancel;
+	hold(j);
 	go_on(j);
 }

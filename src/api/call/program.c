@@ -138,7 +138,9 @@ static json_t *create_params(struct program *p)
 		json_put_shared(out, of_box[i], param_get(p->call->params, of_box[i]));
 	json_put_text(out, "runtime", p->is_native ? p->toolchain->runtime : "shell");
 	/* Should the engine be killed, nobody would close the session. */
-	json_put_int(out, "idle_ms", p->is_build ? BUILT_IDLE_MS : IDLE_MS);
+	json_put_int(out, "idle_ms",
+		p->is_build ? (int64_t)param_count(p->call->params, "idle_ms", BUILT_IDLE_MS)
+			    : IDLE_MS);
 	return out;
 }
 

@@ -188,6 +188,10 @@ void libre_uploaded(struct front_call *c)
 		answer_batch(c);
 		return;
 	}
+	if (json_get_bool(c->kept, "is_over_limit")) {
+		libre_refuse(c, 400, "Too many files");
+		return;
+	}
 	json_array_foreach(rows, i, row) if (json_object_get(row, "error"))
 	{
 		(void)err_set(&err, (enum err_code)json_get_int(row, "code"), "%.200s",

@@ -290,6 +290,8 @@ static void on_ran(struct front_call *c, const json_t *result, const struct err 
 	json_array_foreach(json_object_get(result, "unread"), i,
 		row) if (strcmp(json_get_text(row, "code"), "not_found") != 0) buf_addf(&said,
 		"%s is not kept: %s\n", json_get_text(row, "path"), json_get_text(row, "message"));
+	if (json_array_size(json_object_get(c->kept, "save")) >= OUTPUT_FILES)
+		buf_addf(&said, "at most %d new or changed files are kept\n", OUTPUT_FILES);
 	say_end(&said, &end);
 	json_put_shared(c->kept, "record", record);
 	json_put_new(c->kept, "said", json_new_text(buf_str(&said), said.bytes));
@@ -301,10 +303,15 @@ static bool is_replaced(const struct front_call *c, const json_t *file)
 {
 	const char *name = json_get_text(file, "name");
 	const json_t *row;
-	size_t i;
-	json_array_foreach(json_object_get(c->kept, "save"), i,
-		row) if (strcmp(json_get_text(row, "name"), name) == 0 &&
-		!json_object_get(row, "error")) return true;
+	size_t i, n = strlen(name);
+	json_array_foreach(json_object_get(c->kept, "save"), i, row)
+	{
+		const char *saved = json_get_text(row, "name");
+		bool is_file = strcmp(saved, name) == 0 && !json_object_get(row, "error");
+		bool is_directory = strncmp(saved, name, n) == 0 && saved[n] == '/';
+		if (is_file || is_directory)
+			return true;
+	}
 	json_array_foreach(json_object_get(json_object_get(c->kept, "record"), "files"), i,
 		row) if (strcmp(json_get_text(row, "path"), name) == 0 &&
 		strcmp(json_get_text(row, "change"), "deleted") == 0) return true;

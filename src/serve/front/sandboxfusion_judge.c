@@ -31,7 +31,8 @@ enum {
 	OTHER_MS = 20000,
 	TOTAL_MS = 1000000,
 	CODE_MAX = 16 << 20,
-	TOLD_BYTES = 1000
+	TOLD_BYTES = 1000,
+	PARTS_MAX = 1000000
 };
 
 /* What the request is about. Texts and JSON are borrowed from the body. */
@@ -81,10 +82,11 @@ static const struct {
 		"from collections import *\nfrom heapq import *\nfrom bisect import *\n"
 		"from math import *\nfrom itertools import *\nfrom functools import *\n"
 		"from typing import *\n",
-		"\n\n__import__('sys').stdout.write('\\x1e' + __import__('json').dumps((lambda f: "
-		"(getattr(globals()['Solution'](), f) if isinstance(globals().get('Solution'), "
-		"type) and hasattr(globals()['Solution'], f) else globals()[f]))('%s')"
-		"(*__import__('json').load(__import__('sys').stdin))))\n"},
+		"\n\n__import__('sys').stdout.write('\\x1e' + __import__('json').dumps((lambda g, f, "
+		"b: (b.getattr(g['Solution'](), f) if b.isinstance(g.get('Solution'), b.type) and "
+		"b.hasattr(g['Solution'], f) else g[f]))(__import__('sys').modules['__main__']."
+		"__dict__, '%s', __import__('builtins'))(*__import__('json').load(__import__("
+		"'sys').stdin))))\n"},
 	{"javascript", "",
 		"\n;process.stdout.write('\\x1e' + JSON.stringify(%s("
 		"...JSON.parse(require('fs').readFileSync(0, 'utf8')))));\n"},
@@ -109,7 +111,7 @@ static bool is_function_name(const char *name)
 	return n > 0 && n == strlen(name) && n < 256 && !strchr("0123456789", name[0]);
 }
 
-/* The function of the cases: each names it, and it is the same. */
+/* The function that the cases name. */
 static const char *function_of(const struct scoring *s)
 {
 	const json_t *row = s->is_batch ? s->cases : json_array_get(s->cases, 0);
@@ -119,8 +121,12 @@ static const char *function_of(const struct scoring *s)
 static const char *add_call(struct buf *out, const struct scoring *s)
 {
 	const char *function = function_of(s);
+	const json_t *row;
+	size_t k;
 	if (!is_function_name(function))
 		return "fn_name: not the name of a function";
+	json_array_foreach(s->cases, k, row) if (strcmp(text_of(row, "fn_name", ""), function) !=
+		0) return "fn_name: not the same in all test cases";
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		if (strcmp(calls[i].language, s->language) != 0)
 			continue;
@@ -487,15 +493,41 @@ static json_t *params_of(const struct scoring *s, json_t *cases, json_t *code, b
 	return params;
 }
 
+static bool is_known_type(const char *type)
+{
+	static const char *const types[] = {"stdin_stdout", "function_call", "assert"};
+	bool is_known = false;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		is_known = is_known || strcmp(types[i], type) == 0;
+	return is_known;
+}
+
+/* Data sets have their cases as JSON in a text, too: put what it says in its place. */
+static void read_text(const json_t *body)
+{
+	json_t *data = json_object_get(json_object_get(body, "config"), "provided_data");
+	const json_t *test = json_object_get(data, "test");
+	size_t n_parts = json_parts(json_string_value(test), json_string_length(test));
+	if (json_is_string(test) && n_parts <= PARTS_MAX)
+		json_put_new(data, "test",
+			json_loadb(json_string_value(test), json_string_length(test),
+				JSON_ALLOW_NUL, NULL));
+}
+
 static void start(struct front_call *c, bool is_scalebox)
 {
 	struct scoring s;
+	read_text(c->body);
 	const char *why = check_body(c->body, is_scalebox);
 	if (why) {
 		refuse(c, why);
 		return;
 	}
 	read_scoring(&s, c->body, is_scalebox);
+	if (!is_known_type(s.type)) {
+		refuse(c, "test_cases: type: it is stdin_stdout, function_call or assert");
+		return;
+	}
 	json_t *cases = cases_of(&s), *code = cases ? program_of(&s, &why) : NULL;
 	if (!cases || json_array_size(cases) == 0)
 		why = "the test cases are not of their type, or there are no pairs of input and "

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct row {
@@ -131,7 +132,12 @@ TEST(json)
 		{"json", "\x1e[1, 2]", "[1]", false},
 		{"json", "\x1e[1]", "[1, 2]", false},
 		{"json", "\x1e[1]", "{\"0\": 1}", false},
-		{"json", "\x1etrue", "1", false},
+		{"json", "\x1etrue", "1", true},
+		{"json",
+			"\x1e"
+			"false",
+			"1", false},
+		{"json", "\x1e[\"\\u0000\"]", "[\"\\u0000\"]", true},
 		{"json", "\x1enull", "null", true},
 		{"json", "\x1e\"a\"", "\"a\"", true},
 		{"json", "\x1e\"a\"", "\"A\"", false},
@@ -156,15 +162,29 @@ TEST(bytes_of_value_0_and_no_text)
 	json_decref(n);
 }
 
+/* Values with very many parts are not parsed. */
+TEST(much_json)
+{
+	size_t n = 2100000;
+	char *text = malloc(2 * n + 4);
+	text[0] = 0x1e;
+	text[1] = '[';
+	for (size_t i = 0; i < n; i++)
+		memcpy(text + 2 + 2 * i, "1,", 2);
+	memcpy(text + 1 + 2 * n, "]", 2);
+	CHECK(!is_equal("json", text, text + 1));
+	free(text);
+}
+
 /* Values that are too deep to be compared are not the same, and nothing breaks. */
 TEST(deep_json)
 {
-	static char deep[2000];
+	static char deep[8004];
 	deep[0] = 0x1e;
-	for (size_t depth = 100; depth <= 900; depth += 400) {
+	for (size_t depth = 300; depth <= 3900; depth += 1800) {
 		memset(deep + 1, '[', depth);
 		memset(deep + 1 + depth, ']', depth);
 		deep[1 + 2 * depth] = '\0';
-		CHECK_INT(is_equal("json", deep, deep + 1), depth < 200);
+		CHECK_INT(is_equal("json", deep, deep + 1), depth < 2048);
 	}
 }
