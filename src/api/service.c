@@ -160,8 +160,7 @@ static void set_context(struct service *s, const struct service_config *config)
 		.outstanding = s->outstanding,
 		.plan_tools = config->plan_tools ? config->plan_tools : config->tools};
 	size_t n = config->n_programs ? config->n_programs : usual_programs();
-	s->programs = (struct fair_line){
-		.what = "programs",
+	s->programs = (struct fair_line){.what = "programs",
 		.n_max = n,
 		.n_each = n - n / 4, /* one caller cannot keep all others out */
 		.n_waiting_each = PROGRAMS_IN_LINE};
