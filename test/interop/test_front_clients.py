@@ -18,10 +18,11 @@ TIMEOUT_S = 300
 
 
 class Clients(harness.Case):
+    FRONTS = ()
+
     @classmethod
     def setUpClass(cls):
-        fronts = ("--front", "sandboxfusion", "--front", "piston")
-        cls.servers = {False: web.Server(*fronts), True: web.Server(*fronts, tokens=f"ann {TOKEN}\n")}
+        cls.servers = {False: web.Server(*cls.FRONTS), True: web.Server(*cls.FRONTS, tokens=f"ann {TOKEN}\n")}
 
     @classmethod
     def tearDownClass(cls):
@@ -45,6 +46,10 @@ class Clients(harness.Case):
         argv = [os.path.join(where, "bin", "python"), os.path.join(PROGRAMS, program), f"http://127.0.0.1:{server.port}"]
         return self.checked([*argv, TOKEN] if has_token else argv)
 
+
+class Programs(Clients):
+    FRONTS = ("--front", "sandboxfusion", "--front", "piston")
+
     def test_sandbox_fusion(self):
         self.assertEqual(self.python("new", "sandboxfusion.py", has_token=True), 20)
 
@@ -65,6 +70,16 @@ class Clients(harness.Case):
         modules = os.path.join(where, "node_modules")
         self.assertEqual(self.checked(["node", os.path.join(PROGRAMS, "piston.mjs"), modules,
                                        f"http://127.0.0.1:{self.servers[False].port}"]), 8)
+
+
+class Notebooks(Clients):
+    FRONTS = ("--front", "jupyter")
+
+    def test_jupyter(self):
+        self.assertEqual(self.python("jupyter-new", "notebooks.py", has_token=True), 27)
+
+    def test_jupyter_older(self):
+        self.assertEqual(self.python("jupyter-old", "notebooks.py", has_token=False), 21)
 
 
 if __name__ == "__main__":

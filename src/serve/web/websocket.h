@@ -46,7 +46,8 @@ bool websocket_is_behind(const struct websocket *w);
 size_t websocket_waiting(const struct websocket *w);
 /* Read nothing from the client while @is_paused, so that it has to wait. */
 void websocket_pause(struct websocket *w, bool is_paused);
-/* End the connection without a word, for a client that does not read. `over` follows from the loop. */
+/* End the connection without a word, for a client that does not read. `over` follows from the loop.
+ */
 void websocket_drop(struct websocket *w);
 /* Close the WebSocket. `over` follows, when the client has answered or WEBSOCKET_END_MS have
  * passed. */
