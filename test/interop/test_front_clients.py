@@ -18,10 +18,11 @@ TIMEOUT_S = 300
 
 
 class Clients(harness.Case):
+    FRONTS = ()
+
     @classmethod
     def setUpClass(cls):
-        fronts = ("--front", "sandboxfusion", "--front", "piston", "--front", "librechat")
-        cls.servers = {False: web.Server(*fronts), True: web.Server(*fronts, tokens=f"ann {TOKEN}\n")}
+        cls.servers = {False: web.Server(*cls.FRONTS), True: web.Server(*cls.FRONTS, tokens=f"ann {TOKEN}\n")}
 
     @classmethod
     def tearDownClass(cls):
@@ -44,6 +45,10 @@ class Clients(harness.Case):
         server = self.servers[has_token]
         argv = [os.path.join(where, "bin", "python"), os.path.join(PROGRAMS, program), f"http://127.0.0.1:{server.port}"]
         return self.checked([*argv, TOKEN] if has_token else argv)
+
+
+class Programs(Clients):
+    FRONTS = ("--front", "sandboxfusion", "--front", "piston", "--front", "librechat")
 
     def test_sandbox_fusion(self):
         self.assertEqual(self.python("new", "sandboxfusion.py", has_token=True), 23)
@@ -72,6 +77,16 @@ class Clients(harness.Case):
         server = self.servers[True]
         self.assertEqual(self.checked(["node", os.path.join(PROGRAMS, "librechat.mjs"), os.path.join(where, "node_modules"),
                                        f"http://127.0.0.1:{server.port}/v1", TOKEN]), 14)
+
+
+class Notebooks(Clients):
+    FRONTS = ("--front", "jupyter")
+
+    def test_jupyter(self):
+        self.assertEqual(self.python("jupyter-new", "notebooks.py", has_token=True), 27)
+
+    def test_jupyter_older(self):
+        self.assertEqual(self.python("jupyter-old", "notebooks.py", has_token=False), 21)
 
 
 if __name__ == "__main__":

@@ -288,16 +288,18 @@ class Sockets(Jupyter):
             self.assertEqual((texts(said), value(said), len(of_type(said, "execute_reply"))), ("later\n", ["42"], 1))
 
     def test_messages_are_kept_for_nobody_else(self):
-        kernel = self.make()
-        with Channel(self.server, kernel, "me") as channel:
-            channel.send(client.execute(HOLD + "print('later')"))
-            channel.until(lambda m: m["msg_type"] == "stream")
-        self.release(kernel)
-        for session in (None, "other", "me"):
-            with Channel(self.server, kernel, session) as channel:
-                number = channel.send(client.message("kernel_info_request", {}))
-                self.assertEqual(texts(channel.until_idle(number)), "", session)
-            self.wait(lambda: self.state(kernel, "connections") == 0)
+        """Nor for the client itself, when another one has come in between."""
+        for between in (None, "other"):
+            kernel = self.make()
+            with Channel(self.server, kernel, "me") as channel:
+                channel.send(client.execute(HOLD + "print('later')"))
+                channel.until(lambda m: m["msg_type"] == "stream")
+            self.release(kernel)
+            for session in (between, "me"):
+                with Channel(self.server, kernel, session) as channel:
+                    number = channel.send(client.message("kernel_info_request", {}))
+                    self.assertEqual(texts(channel.until_idle(number)), "", (between, session))
+                self.wait(lambda k=kernel: self.state(k, "connections") == 0)
 
     def test_what_is_kept_has_a_limit(self):
         kernel = self.make()
