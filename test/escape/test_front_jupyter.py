@@ -92,6 +92,7 @@ class Page(harness.Case):
     """A page of another site, in the browser of somebody who can reach an engine without tokens, or is logged in."""
 
     def test_T_JUPYTER_PAGE_opens_no_socket(self):
+        """Open a WebSocket of a kernel, make one or end one, from a page of another site."""
         with web.Server("--front", "jupyter") as server:
             kernel = make(server)
             for origin in (EVIL, "null", f"http://localhost:{server.port + 1}", f"http://127.0.0.1:{server.port}"):
@@ -183,6 +184,7 @@ class Flood(harness.Case):
 
 class Absent(harness.Case):
     def test_T_JUPYTER_ABSENT_is_not_there(self):
+        """Reach kernels of an engine that serves another front."""
         with web.Server("--front", "dify", tokens=TOKENS) as server:
             for path in ("/api/kernels", "/jupyter/api/kernels", "/login"):
                 self.assertEqual(ask(server, "POST", path, {}, ANN).status, 404)
