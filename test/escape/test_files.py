@@ -35,10 +35,13 @@ class Proc(attack.Case):
     def test_T_HOST_FILES_lists_directories_of_the_host():
         """Look into the places where a host keeps what is its own."""
         found = []
-        for path in ("/root", "/boot", "/sys/class", "/sys/fs", "/sys/kernel", "/sys/block", "/sys/bus", "/run", "/mnt", "/opt", "/srv", "/media", "/work",
+        for path in ("/root", "/boot", "/sys/class", "/sys/fs", "/sys/kernel", "/sys/block", "/sys/bus", "/run", "/opt", "/srv", "/media", "/work",
                      "/var/lib", "/var/log", "/etc/ssh", "/lost+found"):
             if os.path.exists(path):
                 found.append(path)
+        # /mnt holds nothing but a link to the workspace
+        if os.listdir("/mnt") != ["data"] or os.readlink("/mnt/data") != "/home/user":
+            found.append("/mnt")
         return found
 
     @attack.inside("EACCES")
