@@ -29,8 +29,8 @@
 
 enum { BODY_BYTES = 64 << 20, PATH_BYTES = 128 };
 
-static const struct front_wire *const wires[] = {&front_dify, &front_jupyter, &front_librechat,
-	&front_nemo, &front_piston, &front_sandboxfusion};
+static const struct front_wire *const wires[] = {&front_dify, &front_e2b, &front_jupyter,
+	&front_librechat, &front_nemo, &front_piston, &front_sandboxfusion};
 
 /* A front that is served: its wire, and the state that its requests share. */
 struct front {
@@ -68,6 +68,7 @@ const char *front_set_names(void)
 static void end(struct front_call *c)
 {
 	if (c->x) {
+		http_on_progress(c->x, NULL, NULL);
 		http_on_gone(c->x, NULL, NULL);
 		http_on_stop(c->x, NULL, NULL);
 	}
@@ -165,6 +166,50 @@ void front_operate(struct front_call *c, const char *operation, json_t *params,
 	json_decref(params);
 }
 
+static void on_event(void *arg, const json_t *event)
+{
+	struct front_call *c = arg;
+	c->events->event(c, event);
+}
+
+static void on_raw(void *arg, const char *members, const char *data, size_t bytes)
+{
+	struct front_call *c = arg;
+	c->events->raw(c, members, data, bytes);
+}
+
+static bool is_behind(void *arg)
+{
+	const struct front_call *c = arg;
+	return c->x && http_stream_is_behind(c->x);
+}
+
+static void on_progress(void *arg)
+{
+	struct front_call *c = arg;
+	if (c->under_way)
+		operation_resume(c->under_way);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): as front_operate(), and the events */
+void front_follow(struct front_call *c, const char *operation, json_t *params,
+	const struct front_events *events,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
+{
+	const struct operation_listener listener = {.arg = c,
+		.event = on_event,
+		.raw = events->raw ? on_raw : NULL,
+		.is_behind = is_behind,
+		.done = on_done};
+	struct operation_call **slot = &c->under_way;
+	c->answered = answered;
+	c->events = events;
+	if (c->x)
+		http_on_progress(c->x, on_progress, c);
+	operation_start(c->context, operation_find(operation), params, &listener, slot);
+	json_decref(params);
+}
+
 void front_box(const struct front_call *c, json_t *params, bool has_net)
 {
 	const json_t *box = c->state->box;
@@ -192,7 +237,7 @@ void front_run(struct front_call *c, json_t *params, bool has_net,
 	front_operate(c, "program.run", params, answered);
 }
 
-static void cancel(struct front_call *c)
+void front_cancel(struct front_call *c)
 {
 	if (c->under_way)
 		operation_cancel(c->under_way);
@@ -202,12 +247,12 @@ static void on_gone(void *arg)
 {
 	struct front_call *c = arg;
 	c->x = NULL;
-	cancel(c);
+	front_cancel(c);
 }
 
 static void on_stop(void *arg)
 {
-	cancel(arg);
+	front_cancel(arg);
 }
 
 /* Return whether a browser has sent the request for a page: only browsers send these headers.

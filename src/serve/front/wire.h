@@ -39,7 +39,7 @@ struct front_wire {
 };
 
 /* The wires of other rooms. */
-extern const struct front_wire front_jupyter;
+extern const struct front_wire front_e2b, front_jupyter;
 
 /* State of a wire that outlives its requests. */
 struct front_state {
@@ -57,10 +57,19 @@ struct front_call {
 	struct http_exchange *x; /* NULL after the client has disconnected */
 	json_t *body;		 /* an object; empty if the request has no body */
 	json_t *kept;		 /* for the handler, released with the call; or NULL */
+	void *own;		 /* for the handler */
 	/* private */
 	bool is_named; /* the answer has the header that names a session */
 	void (*answered)(struct front_call *c, const json_t *result, const struct err *err);
+	const struct front_events *events;
 	struct operation_call *under_way;
+};
+
+/* What gets the events of an operation while it is under way: as in struct operation_listener.
+ * `raw` may be NULL. The client may have gone: then the operation was cancelled. */
+struct front_events {
+	void (*event)(struct front_call *c, const json_t *event);
+	void (*raw)(struct front_call *c, const char *members, const char *data, size_t bytes);
 };
 
 /* Answer with JSON, and end the call. Owns: takes @body. */
@@ -79,6 +88,14 @@ void front_fail(struct front_call *c, const struct err *err);
  * Owns: takes @params. */
 void front_operate(struct front_call *c, const char *operation, json_t *params,
 	void (*answered)(struct front_call *c, const json_t *result, const struct err *err));
+
+/* As front_operate(), with its events. They are held back while the client reads slowly from a
+ * stream. @events must stay valid. */
+void front_follow(struct front_call *c, const char *operation, json_t *params,
+	const struct front_events *events,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err));
+/* Cancel the operation that is under way, if any. */
+void front_cancel(struct front_call *c);
 
 /* Add to @params, of program.run or session.create, what the operator has set for the boxes of
  * fronts, where @params say nothing else. @has_net: the request wants a network; its box gets one

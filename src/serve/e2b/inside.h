@@ -1,0 +1,187 @@
+/* What the files of the front "e2b" share. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+#include "base/json.h"
+#include "serve/front/wire.h"
+
+enum {
+	E2B_ID_BYTES = 21,    /* "i" and 19 characters of [a-z2-7]; also the name of a session */
+	E2B_TOKEN_BYTES = 41, /* of a token, with its NUL */
+	E2B_DATE_BYTES = 32,
+	E2B_PATH_BYTES = 4096,
+};
+
+/* Ports of a sandbox at which real sandboxes have two servers. They only tell requests apart. */
+enum { E2B_ENVD_PORT = 49983, E2B_CODE_PORT = 49999 };
+
+/* The version of E2B's envd that is spoken. */
+#define E2B_ENVD_VERSION "0.6.13"
+
+/* The phases of a sandbox. Clients know it in E2B_RUNNING and E2B_PAUSED. */
+enum e2b_phase { E2B_MAKING, E2B_RUNNING, E2B_PAUSED, E2B_ENDING };
+
+/* A process that a client has started in a sandbox. */
+struct e2b_process {
+	struct e2b_process *next;
+	char id[64];	   /* as operations know it */
+	json_int_t pid;	   /* as clients know it */
+	json_t *config;	   /* ProcessConfig: cmd, args, envs?, cwd? */
+	json_t *tag;	   /* text, or NULL */
+	uint64_t ended_ms; /* since 1970; 0: it was not seen to end */
+};
+
+/* A sandbox, from the request for it until its session is closed. */
+struct e2b_sandbox {
+	struct e2b_sandbox *next;
+	struct e2b *e2b;
+	const struct operation_context *context; /* with the principal whose sandbox it is */
+	enum e2b_phase phase;
+	char id[E2B_ID_BYTES];
+	/* What requests to the sandbox itself have to send: `token` at all places, `traffic` at
+	 * E2B_CODE_PORT and at the ports of programs. */
+	char token[E2B_TOKEN_BYTES], traffic[E2B_TOKEN_BYTES];
+	json_t *template;    /* text: templateID, as asked for */
+	json_t *metadata;    /* object of texts */
+	json_t *env;	     /* object of texts: envVars, and E2B_SANDBOX_ID and its like */
+	json_t *network;     /* object as asked for, or NULL */
+	json_t *volumes;     /* array, or NULL */
+	json_t *host;	     /* text: the domain of its hosts */
+	bool has_internet;   /* allow_internet_access; what the box may reach, `session.net` says */
+	bool is_paused_late; /* at the end of its time it is paused, not ended */
+	bool resumes_itself; /* autoResume: a request makes it run again */
+	bool is_copy;	     /* of a snapshot or a sandbox: its session has the `env` of that */
+	uint64_t started_ms; /* since 1970 */
+	uint64_t end_ms;     /* since 1970: then it is ended or paused */
+	struct e2b_process *processes;
+	json_t *contexts; /* of code.c, or NULL */
+	/* The request that waits for its beginning or its end, or NULL. */
+	struct front_call *caller;
+	struct operation_call *call;
+};
+
+/* A snapshot: a session that new sandboxes are branches of. */
+struct e2b_snapshot {
+	struct e2b_snapshot *next;
+	const struct operation_context *context;
+	char session[E2B_ID_BYTES];
+	json_t *id;	/* text: snapshotID */
+	json_t *names;	/* array of texts */
+	json_t *origin; /* text: id of the sandbox */
+	json_t *template;
+	uint64_t made_ms;
+};
+
+/* All sandboxes and snapshots. It is the wire's `own` state. */
+struct e2b {
+	struct e2b_sandbox *sandboxes; /* newest first */
+	struct e2b_snapshot *snapshots;
+	unsigned n_sandboxes,
+		n_closing; /* n_closing: sessions of snapshots that are being closed */
+	uv_timer_t clock;
+	bool is_closing, is_closed; /* the clock is closed; both at the engine's end */
+};
+
+/* ---- e2b.c ---- */
+
+/* Answer with the error of the control API: {"code": @status, "message": @message}. */
+void e2b_refuse(struct front_call *c, unsigned status, const char *fmt, ...) attr_printf(3, 4);
+/* Return the part of the request's path behind the first @dir, such as "/sandboxes/", without its
+ * escapes. Returns: false if it is too long, or not a text. */
+bool e2b_read_path(const struct front_call *c, const char *dir, char out[E2B_PATH_BYTES]);
+/* Make a random name of @bytes with its NUL, beginning with @prefix: lower-case letters and digits.
+ */
+void e2b_make_id(char *out, size_t bytes, const char *prefix);
+/* Write the time @ms since 1970 as RFC 3339. */
+void e2b_date(char out[E2B_DATE_BYTES], uint64_t ms);
+uint64_t e2b_now(void); /* ms since 1970 */
+/* Return whether a client has sent the secret @right. The time taken does not depend on how much of
+ * @given is right. */
+bool e2b_is_secret(const char *right, const char *given);
+
+/* ---- sandboxes: sandbox.c ---- */
+
+/* Return the state, made for the first request. */
+struct e2b *e2b_of(const struct front_call *c);
+/* As `stop` of struct front_wire. */
+bool e2b_stop(struct front_state *state);
+/* Return a sandbox that runs or is paused, of any principal; or NULL. */
+struct e2b_sandbox *e2b_find(const struct e2b *e, const char *id);
+/* Return a sandbox of the caller; or NULL. */
+struct e2b_sandbox *e2b_find_own(const struct front_call *c, const char *id);
+/* Make a sandbox, which is not in the list yet. */
+struct e2b_sandbox *e2b_new(struct front_call *c);
+/* Make its session. @made is called once, and must end the call: @s NULL: see @err. */
+void e2b_make(struct front_call *c, struct e2b_sandbox *s, const char *operation, json_t *params,
+	void (*made)(struct front_call *c, struct e2b_sandbox *s, const struct err *err));
+/* End a sandbox. @c: answered with status 204 when its box is gone; or NULL. */
+void e2b_end(struct e2b_sandbox *s, struct front_call *c);
+/* Stop or continue its processes. */
+void e2b_pause(struct e2b_sandbox *s);
+void e2b_resume(struct e2b_sandbox *s);
+/* Remember or forget a process. */
+void e2b_add_process(struct e2b_sandbox *s, struct e2b_process *p);
+void e2b_drop_process(struct e2b_sandbox *s, const char *id);
+
+/*
+ * Find the sandbox that a request to it is for, by headers or by the host, at @port, and check its
+ * token. The call then goes on in the context of the sandbox. Returns: NULL, and the request was
+ * answered, if there is none, or if the token is missing.
+ */
+struct e2b_sandbox *e2b_enter(struct front_call *c, unsigned port);
+/* Answer that the sandbox is not there, or is paused: status 502. */
+void e2b_answer_lost(struct front_call *c, const char *id);
+
+/* ---- the control API: control.c ---- */
+
+void e2b_start_create(struct front_call *c);
+void e2b_start_list(struct front_call *c);
+void e2b_start_sandbox(struct front_call *c);	     /* GET /sandboxes/ID… */
+void e2b_start_sandbox_action(struct front_call *c); /* POST /sandboxes/ID/… */
+void e2b_start_sandbox_end(struct front_call *c);    /* DELETE /sandboxes/ID */
+void e2b_start_sandbox_put(struct front_call *c);    /* PUT /sandboxes/ID/network */
+/* As it is told to clients that have made or found it. Owns: the caller decrefs. */
+json_t *e2b_sandbox_json(const struct e2b_sandbox *s);
+
+/* ---- Connect: rpc.c ---- */
+
+/*
+ * Read the message of a request: its body is JSON, or JSON in an envelope (@is_stream). It becomes
+ * c->body. Returns: false, and the request was answered, if it is something else.
+ * Source: connectrpc.com, "Connect Protocol Reference".
+ */
+bool e2b_read_message(struct front_call *c, bool is_stream);
+/* Return the word of Connect for an error, such as "not_found". */
+const char *e2b_rpc_word(enum err_code code);
+/* Answer a unary request with an error. @word: of Connect. */
+void e2b_rpc_refuse(struct front_call *c, const char *word, const char *fmt, ...) attr_printf(3, 4);
+void e2b_rpc_fail(struct front_call *c, const struct err *err);
+/* Return the user that the request names; "" if it names none. */
+const char *e2b_rpc_user(const struct front_call *c, char out[64]);
+
+/* A response that is a stream of messages. */
+struct e2b_stream;
+
+/* Begin a stream. It ends with e2b_stream_end() or e2b_stream_cut(), which end the call, too. While
+ * nothing is sent, "keepalive" messages go out, which @keepalive is copied from. @late is called
+ * when the time of Connect-Timeout-Ms is over; NULL: nothing happens then. */
+struct e2b_stream *e2b_stream_open(struct front_call *c, const char *keepalive,
+	void (*late)(struct front_call *c, struct e2b_stream *s));
+/* Send a message. Owns: takes @message. Returns: false if the client has gone, or does not read. */
+bool e2b_stream_send(struct e2b_stream *s, json_t *message);
+/* End the stream; @word NULL: without an error. */
+void e2b_stream_end(struct e2b_stream *s, const char *word, const char *message);
+/* Break off, as the sandbox has gone. */
+void e2b_stream_cut(struct e2b_stream *s);
+
+/* ---- services of a sandbox ---- */
+
+void e2b_start_process(struct front_call *c);	  /* process.c: POST /process.Process/… */
+void e2b_start_filesystem(struct front_call *c);  /* files.c: POST /filesystem.Filesystem/… */
+void e2b_start_download(struct front_call *c);	  /* transfer.c: GET /files */
+void e2b_start_upload(struct front_call *c);	  /* transfer.c: POST /files */
+void e2b_start_execute(struct front_call *c);	  /* code.c: POST /execute */
+void e2b_start_contexts(struct front_call *c);	  /* code.c: GET /contexts */
+void e2b_start_new_context(struct front_call *c); /* code.c: POST /contexts */
+void e2b_start_context_restart(struct front_call *c);
+void e2b_start_context_end(struct front_call *c);
