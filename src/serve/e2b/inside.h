@@ -171,6 +171,8 @@ struct e2b_stream *e2b_stream_open(struct front_call *c, const char *keepalive,
 bool e2b_stream_send(struct e2b_stream *s, json_t *message);
 /* End the stream; @word NULL: without an error. */
 void e2b_stream_end(struct e2b_stream *s, const char *word, const char *message);
+/* Answer with a stream that has nothing but an error. */
+void e2b_stream_refuse(struct front_call *c, const char *word, const char *message);
 /* Break off, as the sandbox has gone. */
 void e2b_stream_cut(struct e2b_stream *s);
 

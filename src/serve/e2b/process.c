@@ -175,18 +175,9 @@ static void follow(struct front_call *c, const json_t *about, bool is_new)
 	front_follow(c, "process.attach", params, &output_events, on_ended);
 }
 
-/* Answer a stream that does not begin: the error is in its last envelope. */
-static void refuse_stream(struct front_call *c, const char *word, const char *message)
-{
-	if (c->x)
-		e2b_stream_end(e2b_stream_open(c, KEEPALIVE, NULL), word, message);
-	else
-		(void)front_take(c);
-}
-
 static void fail_stream(struct front_call *c, const struct err *err)
 {
-	refuse_stream(c, e2b_rpc_word(err->code), err->msg);
+	e2b_stream_refuse(c, e2b_rpc_word(err->code), err->msg);
 }
 
 /* ---- Start ---- */
@@ -204,7 +195,7 @@ static void on_started(struct front_call *c, const json_t *about, const struct e
 			snprintf(text, sizeof text, "cwd '%.200s' does not exist", cwd);
 		else
 			snprintf(text, sizeof text, "%s", err->msg);
-		refuse_stream(c,
+		e2b_stream_refuse(c,
 			err->code == ERR_NOT_FOUND ? "invalid_argument" : e2b_rpc_word(err->code),
 			text);
 		return;
@@ -335,13 +326,13 @@ static void start_start(struct front_call *c, struct e2b_sandbox *s)
 	char name[64], text[128];
 	const char *wrong = wrong_start(c->body);
 	if (wrong) {
-		refuse_stream(c, "invalid_argument", wrong);
+		e2b_stream_refuse(c, "invalid_argument", wrong);
 		return;
 	}
 	if (!is_user(c, name)) {
 		snprintf(text, sizeof text, "invalid username: '%.32s': a sandbox only has 'user'",
 			name);
-		refuse_stream(c, "unauthenticated", text);
+		e2b_stream_refuse(c, "unauthenticated", text);
 		return;
 	}
 	c->kept = json_need(json_object());

@@ -143,19 +143,29 @@ static const char *open_envelope(const char *body, size_t *bytes)
 	return body + HEAD_BYTES;
 }
 
+/* Answer a request that has no message, in the way of its kind. */
+static void refuse_message(struct front_call *c, bool is_stream, const char *word, const char *why)
+{
+	if (is_stream)
+		e2b_stream_refuse(c, word, why);
+	else
+		e2b_rpc_refuse(c, word, "%s", why);
+}
+
 bool e2b_read_message(struct front_call *c, bool is_stream)
 {
 	size_t bytes = http_body_bytes(c->x);
 	const char *text = http_body(c->x);
+	const char *type = is_stream ? STREAM_TYPE : UNARY_TYPE;
 	json_t *message = NULL;
-	if (!has_type(c, is_stream ? STREAM_TYPE : UNARY_TYPE)) {
+	if (!has_type(c, type)) {
 		struct http_exchange *x = front_take(c);
-		(void)http_set_header(x, "Accept-Post", is_stream ? STREAM_TYPE : UNARY_TYPE);
+		(void)http_set_header(x, "Accept-Post", type);
 		http_answer(x, 415, NULL, "", 0);
 		return false;
 	}
 	if (is_compressed(c, is_stream ? "Connect-Content-Encoding" : "Content-Encoding")) {
-		e2b_rpc_refuse(c, "unimplemented", "messages must not be compressed");
+		refuse_message(c, is_stream, "unimplemented", "messages must not be compressed");
 		return false;
 	}
 	if (is_stream)
@@ -164,7 +174,8 @@ bool e2b_read_message(struct front_call *c, bool is_stream)
 		message = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(message)) {
 		json_decref(message);
-		e2b_rpc_refuse(c, "invalid_argument", "the body is not a message in JSON");
+		refuse_message(
+			c, is_stream, "invalid_argument", "the body is not a message in JSON");
 		return false;
 	}
 	json_decref(c->body);
@@ -296,6 +307,14 @@ void e2b_stream_end(struct e2b_stream *s, const char *word, const char *message)
 		http_stream_cut(x);
 	free(text);
 	json_decref(last);
+}
+
+void e2b_stream_refuse(struct front_call *c, const char *word, const char *message)
+{
+	if (c->x)
+		e2b_stream_end(e2b_stream_open(c, "", NULL), word, message);
+	else
+		(void)front_take(c);
 }
 
 void e2b_stream_cut(struct e2b_stream *s)
