@@ -340,6 +340,10 @@ class Watch(Case):
         self.sh("touch /tmp/end")
         w.changes(("create", "end"))
 
+    def test_a_limit_of_time(self):
+        w = Watcher(self, ".", timeout_ms=300)
+        self.assertEqual(w.client.receive(w.number), {})
+
     def test_the_session_is_closed(self):
         other = self.new_session()
         own, self.s = self.s, other
