@@ -183,7 +183,7 @@ class Forged(Case):
         return client, number
 
     def test_T_PATH_FORGE_writes_a_line_without_end(self):
-        """A program writes an event that does not end: the engine keeps 256 KiB of it, and ends the watch."""
+        """A program writes an event that does not end: the engine keeps a bounded part, and ends the watch."""
         client, number = self.watch()
         program = self.forge("x" * 65536)
         with self.assertRaises(programs.service.Refused) as caught:
