@@ -80,7 +80,8 @@ class Case(programs.Case):
                 except programs.service.Refused as refused:
                     said.append([refused.code, str(refused)])
                 for event in client.events.get(number, []):
-                    said.append(programs.decoded(event).decode(errors="replace") if event["event"] == "content" else event)
+                    is_content = event["event"] == "content"
+                    said.append(programs.decoded(event).decode(errors="replace") if is_content else event)
             finally:
                 client.close()
         return json.dumps(said)
@@ -148,10 +149,10 @@ class Forged(Case):
 
     def test_T_PATH_FORGE_has_members_of_its_own(self):
         """A program writes an entry with members that no entry has, or of another type."""
-        good = {"name": "f", "path": "/f", "type": "file", "size": 1, "mode": 0o644, "owner": "u", "group": "g", "uid": 1,
-                "gid": 1, "modified_ms": 1, "modified_ns": 1}
-        for changed in ({"session": "s-other", "result": {}, "jsonrpc": "1"}, {"size": -1}, {"size": "1"}, {"mode": 1 << 40},
-                        {"name": "x" * 5000}, {"type": "secret"}, {"attributes": {"a": []}}):
+        good = {"name": "f", "path": "/f", "type": "file", "size": 1, "mode": 0o644, "owner": "u", "group": "g",
+                "uid": 1, "gid": 1, "modified_ms": 1, "modified_ns": 1}
+        for changed in ({"session": "s-other", "result": {}, "jsonrpc": "1"}, {"size": -1}, {"size": "1"},
+                        {"mode": 1 << 40}, {"name": "x" * 5000}, {"type": "secret"}, {"attributes": {"a": []}}):
             program = self.forge(json.dumps({**good, **changed}) + "\n", seconds=1)
             for got in self.answers(program):
                 if isinstance(got, programs.service.Refused):

@@ -127,12 +127,12 @@ class Change(Case):
     def test_move_across_file_systems(self):
         self.sh("mkdir -p d/e; echo 1 > d/e/f; chmod 750 d/e; chmod 400 d/e/f; ln -s nowhere d/l; mkfifo d/p;"
                 "touch -d 2001-02-03 d/e/f")
-        before = self.sh("cd d; find . -type f -printf '%P %y %m %T@\\n'; find . ! -type f -printf '%P %y %m %l\\n' | sort")
+        look = "find . -type f -printf '%P %y %m %T@\\n'; find . ! -type f -printf '%P %y %m %l\\n' | sort"
+        before = self.sh(f"cd d; {look}")
         here = "d"
         for there in ("/dev/shm/x/d", "/tmp/d", "/home/user/back"):
             self.call("path.move", source=here, destination=there)
-            after = self.sh(f"cd {there}; find . -type f -printf '%P %y %m %T@\\n'; "
-                            "find . ! -type f -printf '%P %y %m %l\\n' | sort")
+            after = self.sh(f"cd {there}; {look}")
             self.assertEqual(after, before)
             here = there
         self.assertEqual(self.sh("ls; ls /dev/shm/x /tmp"), "back\n/dev/shm/x:\n\n/tmp:\n")
@@ -263,13 +263,14 @@ class Watch(Case):
     def test_types(self):
         self.sh("mkdir w; echo > w/old; echo > w/m; mkdir w/d")
         w = Watcher(self, "w")
-        self.sh("cd w; echo a >> old; chmod 600 old; mv m n; rm n; echo > d/inner; mkdir e; ln -s x l; mv ../w/old /tmp;"
+        self.sh("cd w; echo a >> old; chmod 600 old; mv m n; rm n; echo > d/inner; mkdir e; ln -s x l;"
+                "mv ../w/old /tmp;"
                 "mv /tmp/old .; touch end")
         got = w.changes(("create", "end"))
         # /tmp is another file system, so mv copies
         got = [change for i, change in enumerate(got) if i == 0 or got[i - 1] != change]
-        self.assertEqual(got[:7], [("write", "old"), ("chmod", "old"), ("rename", "m"), ("create", "n"), ("remove", "n"),
-                                   ("create", "e"), ("create", "l")])
+        self.assertEqual(got[:7], [("write", "old"), ("chmod", "old"), ("rename", "m"), ("create", "n"),
+                                   ("remove", "n"), ("create", "e"), ("create", "l")])
         self.assertEqual(got[7:10], [("remove", "old"), ("create", "old"), ("write", "old")])
         self.assertEqual(w.cancel(), {})
         self.until(lambda: not [p for p in self.list() if "watch" in p.get("argv", [])])
@@ -362,7 +363,8 @@ class Together(Case):
 
     def test_while_a_step_runs(self):
         number = self.client.send("step.run", session=self.s, code="import time, os\nprint('go', flush=True)\n"
-                                  "while not os.path.exists('/tmp/stop'): time.sleep(.01)\nopen('got').read()", stream=True)
+                                  "while not os.path.exists('/tmp/stop'): time.sleep(.01)\nopen('got').read()",
+                                  stream=True)
         while not any(e["event"] == "stdout" for e in self.client.events.get(number, [])):
             self.client.next()
         other = programs.Client(self.engine.path)
