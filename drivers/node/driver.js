@@ -450,7 +450,7 @@ async function start(step) {
   if (step.input !== null || stdin.isOwn) stdin.give(step.input);
   if (step.setting !== null) {
     try {
-      globals.part('setting').begin(step);
+      setting().begin(step);
     } catch (error) {
       begin(step);
       fail(step, error);
@@ -545,6 +545,14 @@ function inspected(job, fallback) {
   }
 }
 
+let settings = null;
+
+/* Load setting.js. This is done late, because few steps have a setting. */
+function setting() {
+  if (settings === null) settings = globals.part('setting')(genuine, failure, globals);
+  return settings;
+}
+
 /* Load variables.js. This is done late, because only agents ask for the variables that a step has changed. */
 function variables() {
   return globals.part('variables');
@@ -572,7 +580,7 @@ function tell(text) {
 
 function putBack(step) {
   try {
-    globals.part('setting').end(step);
+    setting().end(step);
   } catch (error) {
     // The program has broken what that uses.
   }
@@ -714,7 +722,7 @@ async function setUp(message) {
 
 function complete(message) {
   const name = field(message, 'scope', null);
-  const scope = name === null ? undefined : globals.part('setting').find(name);
+  const scope = name === null ? undefined : setting().find(name);
   const found = name !== null && scope === undefined ? [] :
     inspected((ask) => globals.complete(field(message, 'text', ''), ask, scope), []);
   const parts = [];

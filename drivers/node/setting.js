@@ -7,31 +7,32 @@
  * A scope is a vm context: a global object of its own, with builtins of its own, beside the session's global
  * object. Steps of a scope are evaluated in that context. It gets what node and retort offer as globals, as
  * node's own REPL does it. What only functions create, and no syntax of the language, is shared with the
- * session, so that objects of node's modules pass `instanceof`: a Buffer is a Uint8Array of the scope.
+ * session: a Buffer is a Uint8Array of the scope. For the other classes, such as Error and Promise, `instanceof`
+ * in a scope accepts the session's objects, too, since node's modules create such.
  *
  * The inspector numbers the contexts. It names the numbers when Runtime.enable is called, so that is done once
  * for each scope.
  */
-const genuine = require('./genuine.js');
-const failure = require('./failure.js');
-const globals = require('./globals.js');
 const inspector = require('inspector');
 const vm = require('vm');
 
 const { process } = globalThis;
 const { chdir, cwd } = process;
-const { define, describe, has } = genuine;
 const Session = inspector.Session;
-const connect = genuine.uncurry(Session.prototype.connect);
-const disconnect = genuine.uncurry(Session.prototype.disconnect);
-const post = genuine.uncurry(Session.prototype.post);
-const hear = genuine.uncurry(Session.prototype.on);
-const runIn = genuine.uncurry(vm.Script.prototype.runInContext);
 const allNames = Object.getOwnPropertyNames;
 const SHARED = ['ArrayBuffer', 'SharedArrayBuffer', 'Atomics', 'DataView', 'Int8Array', 'Uint8Array', 'Uint8ClampedArray',
   'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array', 'Float16Array', 'Float32Array', 'Float64Array',
   'BigInt64Array', 'BigUint64Array', 'Date', 'Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'FinalizationRegistry',
   'Math'];
+
+module.exports = (genuine, failure, globals) => {
+const { define, describe, has } = genuine;
+const connect = genuine.uncurry(Session.prototype.connect);
+const disconnect = genuine.uncurry(Session.prototype.disconnect);
+const post = genuine.uncurry(Session.prototype.post);
+const hear = genuine.uncurry(Session.prototype.on);
+const isInstance = genuine.uncurry(Function.prototype[Symbol.hasInstance]);
+const runIn = genuine.uncurry(vm.Script.prototype.runInContext);
 
 const { home } = globals;
 const scopes = new genuine.MapClass(); // name → scope
@@ -72,6 +73,13 @@ function share(target, name) {
     });
 }
 
+/* Let `instanceof` of the class @theirs of a scope accept instances of the session's class @ours. */
+function accept(theirs, ours) {
+  put(theirs, Symbol.hasInstance, function hasInstance(value) {
+    return isInstance(this, value) || (this === theirs && isInstance(ours, value));
+  });
+}
+
 /* Make a scope. It begins in the directory @place. */
 function open(place) {
   const label = 'retort ' + ++count;
@@ -84,6 +92,11 @@ function open(place) {
   for (let i = 0; i < globals.names.length; i++)
     if (builtin[globals.names[i]] !== true) share(target, globals.names[i]);
   for (let i = 0; i < SHARED.length; i++) if (SHARED[i] in globalThis) share(target, SHARED[i]);
+  for (let i = 0; i < theirs.length; i++) {
+    const [their, our] = [run('globalThis')[theirs[i]], globalThis[theirs[i]]];
+    if (their !== our && typeof their === 'function' && typeof our === 'function' && has(their, 'prototype'))
+      accept(their, our);
+  }
   put(target, 'global', run('globalThis'));
   globals.offerNames(target);
   failure.install(run('Error'));
@@ -165,4 +178,5 @@ function end(step) {
   }
 }
 
-module.exports = { __proto__: null, begin, end, find };
+return { __proto__: null, begin, end, find };
+};

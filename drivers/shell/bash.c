@@ -358,7 +358,9 @@ static int set_variables(const struct bash *b, struct buf *script)
 	json_object_foreach((json_t *)(uintptr_t)b->env, name, value)
 	{
 		r = r ? r : buf_addf(&back, "\\builtin unset -v %s\n", name);
-		r = r ? r : buf_addf(script, "\\builtin export %s=", name);
+		/* Without unset, an array would stay one, which is not exported. */
+		r = r ? r
+		      : buf_addf(script, "\\builtin unset -v %1$s && \\builtin export %1$s=", name);
 		r = r ? r
 		      : state_quote(script, json_string_value(value), json_string_length(value));
 		r = r ? r : buf_add(script, "\n");
