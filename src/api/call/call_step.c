@@ -195,9 +195,11 @@ static void start_complete(struct operation_call *call)
 {
 	if (call_is_behind_reader(call))
 		return;
-	registry_names(call->context->registry, param_text(call->params, "session", ""),
-		param_text(call->params, "runtime", NULL), param_text(call->params, "text", ""),
-		call_done, call);
+	const struct registry_text text = {.session = param_text(call->params, "session", ""),
+		.runtime = param_text(call->params, "runtime", NULL),
+		.scope = param_text(call->params, "scope", NULL),
+		.text = param_text(call->params, "text", "")};
+	registry_names(call->context->registry, &text, call_done, call);
 }
 
 /* ---- rows of the table of operations ---- */
@@ -286,6 +288,8 @@ static const struct param complete_rows[] = {
 		.help = "typed text; the name at its end is completed; in python, a name with ? "
 			"or ?? is answered with its help"},
 	LANGUAGE,
+	{"scope", PARAM_TEXT, false, 1, STEP_SCOPE_BYTES,
+		.help = "complete names of this scope (default: the session's own variables)"},
 };
 
 static const struct param truncated_rows[] = {
