@@ -824,18 +824,19 @@ def run_step(request, fds):
         posix._exit(step.exit_code)
     if state.calls is not None:
         state.calls.end_step()
+    message = step.message()
+    if step.setting is not None:
+        part("setting").end(step)
     with state.lock:
         state.step = None
         if state.calls is not None:
             # Step ids begin again in a branch, so the next step may have the id of this one.
             state.calls.book.ended = None
-        if not send(RESULT, step.message()):
+        if not send(RESULT, message):
             if step.once:
                 posix._exit(step.exit_code)
             part("failure").complain("retort: the step has closed the driver's channel\n")
             posix._exit(step.exit_code or 1)
-    if step.setting is not None:
-        part("setting").end(step)
     if state.has_stdin:
         part("streams").set_stdin(())
     if step.once:

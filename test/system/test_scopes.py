@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scopes: sets of global variables of one session, in one interpreter."""
 
+import io
 import os
+import re
 import sys
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -11,6 +14,7 @@ import harness  # noqa: E402
 import service  # noqa: E402
 
 IDENTITY = "user"
+DOCS = os.path.join(os.environ.get("RETORT_SOURCE", harness.ROOT), "docs/use/sessions.md")
 
 # For each language: set and show a variable, the working directory, what fails, an endless loop.
 LANGUAGES = {
@@ -301,6 +305,17 @@ class Limits(Case):
         self.assertEqual(s.value("1", scope="x" * 63), "1")
         with self.assertRaises(service.Refused):
             self.engine.call("step.complete", session=s.id, text="a", scope="a", runtime="sql")
+
+
+@unittest.skipUnless(os.access(DOCS, os.R_OK), "the sources are not readable for this user")
+class Docs(Case):
+    def test_the_example(self):
+        with open(DOCS, encoding="utf-8") as f:
+            section = f.read().partition("## Scopes")[2].partition("\n## ")[0]
+        code, shown = re.search(r"(?ms)^```python\n(.*?)^```.*?^```\n(.*?)^```", section).groups()
+        out = io.StringIO()
+        exec(code, {"call": self.engine.call, "print": lambda *words: print(*words, file=out)})
+        self.assertEqual(out.getvalue(), shown)
 
 
 class Journal(harness.Case):
