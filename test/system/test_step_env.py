@@ -86,6 +86,15 @@ class Variables:
         self.assertEqual(self.said(s, texts["own"] % "A"), "unset")
         self.assertEqual(self.said(s, texts["own"] % "OF_SESSION"), "1")
 
+    def test_also_after_a_step_that_somebody_interrupted(self):
+        s, texts = self.made()
+        run = s.run(texts["endless"], env={"A": "1", "OF_SESSION": "3"}, wait_ms=200)
+        self.assertEqual(run["status"], "running", run)
+        self.engine.call("step.interrupt", run=run["run"])
+        self.assertNotEqual(self.engine.call("step.get", run=run["run"], wait_ms=20000)["status"], "running")
+        self.assertEqual(self.said(s, texts["own"] % "A"), "unset")
+        self.assertEqual(self.said(s, texts["program"] % "OF_SESSION"), "1")
+
     def test_also_after_an_atomic_step_that_was_undone(self):
         s, texts = self.made()
         record = s.run(texts["fail"], env={"A": "1", "OF_SESSION": "3"}, atomic=True)
