@@ -225,8 +225,7 @@ static const struct param run_rows[] = {
 		"args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = "arguments of a script"},
 	{"stdin", PARAM_DATA, false, 0, STDIN_BYTES, .help = "standard input (default: empty)"},
 	{"env", PARAM_MAP, .max = STEP_VARIABLES_MAX,
-		.help = "environment variables for this step only, 128 KiB in all; in sql, there "
-			"are none"},
+		.help = "environment variables for this step only, 128 KiB in all; not in sql"},
 	{"scope", PARAM_TEXT, false, 1, STEP_SCOPE_BYTES,
 		.help = "name of the set of global variables that the step uses, in python and "
 			"javascript (default: the session's own)"},
