@@ -37,6 +37,7 @@
  *   tools      retort.tools, llm_query
  *   skills     retort.skills
  *   variables  which variables a step has changed
+ *   setting    environment variables and scope of a step
  *   script     a program that is a file
  *   syntax_error  the place of an error in an imported module
  */
@@ -108,6 +109,15 @@ function field(message, name, fallback) {
   return genuine.has(message, name) && message[name] !== null ? message[name] : fallback;
 }
 
+/* Return what surrounds a step, see setting.js; null for most steps. */
+function settingOf(message) {
+  const env = field(message, 'env', null);
+  const scope = field(message, 'scope', null);
+  if (env === null && scope === null) return null;
+  return { __proto__: null, env, scope, isFresh: field(message, 'fresh_scope', false),
+    cwd: field(message, 'cwd', null) };
+}
+
 function newStep(message) {
   const limit = field(message, 'value_bytes', VALUE_BYTES);
   const step = {
@@ -122,6 +132,8 @@ function newStep(message) {
     input: field(message, 'stdin_text', null),
     limit: limit < VALUE_BYTES_MAX ? limit : VALUE_BYTES_MAX,
     variables: field(message, 'variables', false) ? [] : null,
+    setting: settingOf(message),
+    scope: null, // the scope of setting.js that the step uses, null for the session's own
     name: '',
     settled: false,
     begun: false,
@@ -229,6 +241,7 @@ function evaluate(step, text) {
   // installed.
   begin(step);
   const request = { expression: text + '\n//# sourceURL=' + step.name, replMode: true };
+  if (step.scope) request.contextId = step.scope.number;
   post(session, 'Runtime.evaluate', request, (error, reply) => {
     if (!isSync) return;
     details = error ? { exception: { description: 'Error: ' + error.message }, lineNumber: 0,
@@ -435,7 +448,17 @@ async function start(step) {
   if (!step.once || step.file === '') globals.offerModule(step);
   if (!isListening()) process.on('SIGINT', onSigint);
   if (step.input !== null || stdin.isOwn) stdin.give(step.input);
-  if (step.variables !== null) step.variables = inspected((ask) => variables().snapshot(ask), null);
+  if (step.setting !== null) {
+    try {
+      setting().begin(step);
+    } catch (error) {
+      begin(step);
+      fail(step, error);
+      return;
+    }
+  }
+  if (step.variables !== null)
+    step.variables = inspected((ask) => variables().snapshot(ask, step.scope), null);
   if (step.preload !== '') begin(step);
   const wanted = genuine.split(step.preload, ',');
   for (let i = 0; i < wanted.length && !step.over; i++) {
@@ -522,6 +545,14 @@ function inspected(job, fallback) {
   }
 }
 
+let settings = null;
+
+/* Load setting.js. This is done late, because few steps have a setting. */
+function setting() {
+  if (settings === null) settings = globals.part('setting')(genuine, failure, globals);
+  return settings;
+}
+
 /* Load variables.js. This is done late, because only agents ask for the variables that a step has changed. */
 function variables() {
   return globals.part('variables');
@@ -547,6 +578,14 @@ function tell(text) {
   }
 }
 
+function putBack(step) {
+  try {
+    setting().end(step);
+  } catch (error) {
+    // The program has broken what that uses.
+  }
+}
+
 // Send the step's result. Returns: whether that succeeded.
 function report(step) {
   const shown = showValue(step);
@@ -557,7 +596,8 @@ function report(step) {
     (step.error === null && step.exitCode === 0 ? 'ok' : 'error') + '","exit_code":' + step.exitCode;
   const error = (step.error === null ? '' : ',"error":' + errorJson(step.error)) +
     (step.variables === null ? '' :
-      inspected((ask) => variables().changes(step.variables, ask, quote), ''));
+      inspected((ask) => variables().changes(step.variables, ask, quote, step.scope), ''));
+  if (step.setting !== null) putBack(step);
   if (send(RESULT, head + (shown === '' ? '' : ',"value":' + shown) + error + '}')) return true;
   const note = '{"text/plain":"<value too large to be sent>"}';
   return shown !== '' && send(RESULT, head + ',"value":' + note + error + '}');
@@ -570,7 +610,7 @@ function finish(step) {
     tell('retort: the step has closed the driver\'s channel\n');
     reallyExit.call(process, step.exitCode || 1);
   }
-  if (step.error === null) globals.keep(step.value);
+  if (step.error === null) (step.scope || globals).keep(step.value);
   step.value = undefined;
   current = null;
   serve();
@@ -681,7 +721,10 @@ async function setUp(message) {
 }
 
 function complete(message) {
-  const found = inspected((ask) => globals.complete(field(message, 'text', ''), ask), []);
+  const name = field(message, 'scope', null);
+  const scope = name === null ? undefined : setting().find(name);
+  const found = name !== null && scope === undefined ? [] :
+    inspected((ask) => globals.complete(field(message, 'text', ''), ask, scope), []);
   const parts = [];
   for (let i = 0; i < found.length; i++) genuine.push(parts, quote(found[i]));
   send(DONE, '{"id":' + quote(field(message, 'id', '')) + ',"names":[' +

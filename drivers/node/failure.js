@@ -254,14 +254,15 @@ function writeStack(error, frames) {
   return frames.length === 0 ? head : head + '\n    at ' + join(frames, '\n    at ');
 }
 
-// Make the property `stack` of the program's errors leave out the driver's frames.
-function install() {
+// Make the property `stack` of the program's errors leave out the driver's frames. @ErrorClass is the builtin
+// Error of a global object.
+function install(ErrorClass = genuine.Error) {
   const own = genuine.describe(genuine.Error, 'prepareStackTrace');
   const write = own !== undefined && typeof own.value === 'function' ? own.value : writeStack;
   const value = function prepareStackTrace(error, frames) {
-    return genuine.apply(write, genuine.Error, [error, withoutDriver(frames)]);
+    return genuine.apply(write, ErrorClass, [error, withoutDriver(frames)]);
   };
-  genuine.define(genuine.Error, 'prepareStackTrace',
+  genuine.define(ErrorClass, 'prepareStackTrace',
     { value, writable: true, enumerable: false, configurable: true });
 }
 

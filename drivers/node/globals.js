@@ -23,8 +23,8 @@ const NAMES_MAX = 1000;
 let loader = null; // a function (specifier, options) that imports as a file in the workspace would do
 let base = path.join(home, '<step>'); // the file to which relative specifiers refer
 
-function hide(name, value) {
-  define(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
+function hide(name, value, target = globalThis) {
+  define(target, name, { value, writable: true, enumerable: false, configurable: true });
 }
 
 /*
@@ -103,34 +103,34 @@ async function importModule(name, options, wanted) {
   return found;
 }
 
-function makeRequire(file) {
+function makeRequire(file, target = globalThis) {
   const main = new Module(base, null);
   main.id = '.';
   main.filename = base;
   main.paths = Module._nodeModulePaths(home);
-  process.mainModule = main;
+  if (target === globalThis) process.mainModule = main;
   const require = Module.createRequire(main.filename);
   require.main = main;
-  hide('module', main);
-  hide('exports', main.exports);
-  hide('require', require);
-  hide('__filename', file || path.basename(base));
-  hide('__dirname', file ? path.dirname(file) : '.');
+  hide('module', main, target);
+  hide('exports', main.exports, target);
+  hide('require', require, target);
+  hide('__filename', file || path.basename(base), target);
+  hide('__dirname', file ? path.dirname(file) : '.', target);
   return require;
 }
 
 /* Make fs, path and node's other modules available by name, as node's REPL and node -e do. */
-function offerBuiltins(require) {
+function offerBuiltins(require, target) {
   const builtins = Module.builtinModules;
   for (let i = 0; i < builtins.length; i++) {
     const name = builtins[i];
-    if (name in globalThis || startsWith(name, '_') || genuine.exec(/[/:]/, name) !== null) continue;
-    const set = (value) => define(globalThis, name,
+    if (name in target || startsWith(name, '_') || genuine.exec(/[/:]/, name) !== null) continue;
+    const set = (value) => define(target, name,
       { value, writable: true, enumerable: true, configurable: true });
-    define(globalThis, name, {
+    define(target, name, {
       get: () => {
         const value = require(name);
-        hide(name, value);
+        define(target, name, { value, writable: true, enumerable: false, configurable: true });
         return value;
       },
       set,
@@ -160,7 +160,13 @@ function offerModule(step) {
   if (isOffered) return;
   isOffered = true;
   const require = makeRequire(step.file);
-  if (!step.file) offerBuiltins(require);
+  if (!step.file) offerBuiltins(require, globalThis);
+}
+
+/* Define in the global object @target of a scope what offerModule() defines in the session's. */
+function offerNames(target) {
+  const require = makeRequire('', target);
+  offerBuiltins(require, target);
 }
 
 // ---- streams and console ----------------------------------------------------------------------
@@ -237,24 +243,25 @@ function plainTimers() {
 
 // ---- _, the value of the last step --------------------------------------------------------------
 
-let last;
-let isTaken = false;
-
-/* Define the global `_`: the value of the last step, until the program assigns to `_`. */
-function offerLast() {
-  define(globalThis, '_', {
+/*
+ * Define the global `_` of a global object: the value of the last step, until the program assigns to `_`.
+ * Returns: the function that stores such a value.
+ */
+function offerLast(target) {
+  let last;
+  let isTaken = false;
+  define(target, '_', {
     get: () => last,
     set: (value) => {
       isTaken = true;
-      define(globalThis, '_', { value, writable: true, enumerable: true, configurable: true });
+      define(target, '_', { value, writable: true, enumerable: true, configurable: true });
     },
     enumerable: false,
     configurable: true,
   });
-}
-
-function keep(value) {
-  if (value !== undefined && !isTaken) last = value;
+  return (value) => {
+    if (value !== undefined && !isTaken) last = value;
+  };
 }
 
 // ---- numbers from a seed ------------------------------------------------------------------------
@@ -287,10 +294,10 @@ function seed(number) {
 // ---- completion ---------------------------------------------------------------------------------
 
 /*
- * Return the completions for the end of @text. V8 evaluates the expression without side effects, so no user
- * code runs.
+ * Return the completions for the end of @text in @scope, or in the session's own if it is undefined. V8
+ * evaluates the expression without side effects, so no user code runs.
  */
-function complete(text, ask) {
+function complete(text, ask, scope) {
   const found = genuine.exec(/((?:[\p{ID_Continue}$]+\??\.)*)([\p{ID_Continue}$]*)$/u, text);
   const owner = found[1];
   if (owner === '' && text[text.length - found[0].length - 1] === '.') return [];
@@ -299,11 +306,12 @@ function complete(text, ask) {
     (genuine.endsWith(owner, '?.') ? 2 : 1));
   const names = { __proto__: null };
   if (owner === '') {
-    const lexical = ask('Runtime.globalLexicalScopeNames', {});
+    const lexical = ask('Runtime.globalLexicalScopeNames',
+      scope ? { executionContextId: scope.number } : {});
     for (let i = 0; lexical && i < lexical.names.length; i++) names[lexical.names[i]] = true;
   }
   const value = ask('Runtime.evaluate', { expression: 'Object(' + expression + ')',
-    throwOnSideEffect: true, silent: true });
+    throwOnSideEffect: true, silent: true, ...(scope ? { contextId: scope.number } : {}) });
   const id = value && !value.exceptionDetails && value.result.objectId;
   const members = id && ask('Runtime.getProperties', { objectId: id, ownProperties: false });
   for (let i = 0; members && i < members.result.length; i++) names[members.result[i].name] = true;
@@ -430,8 +438,10 @@ function install(host) {
   plainTimers();
   plainWarnings();
   plainKill();
-  offerLast();
+  module.exports.names = Object.getOwnPropertyNames(globalThis);
+  module.exports.keep = offerLast(globalThis);
   hideModules();
 }
 
-module.exports = { __proto__: null, complete, fileOf, install, keep, load, offerModule, part, prepare, seed };
+module.exports = { __proto__: null, complete, fileOf, home, install, keep: null, load, names: null, offerLast, offerModule,
+  offerNames, part, prepare, seed };

@@ -14,15 +14,16 @@ const deref = genuine.uncurry(WeakRefClass.prototype.deref);
 const isName = /^[\p{ID_Start}$][\p{ID_Continue}$]*$/u;
 const own = genuine.keys(globalThis); // names of the globals before the program ran
 
-function isOurs(name) {
-  for (let i = 0; i < own.length; i++) if (own[i] === name) return true;
+function isOurs(name, scope) {
+  const ours = scope ? scope.own : own;
+  for (let i = 0; i < ours.length; i++) if (ours[i] === name) return true;
   return name.length > NAME_CHARS || genuine.exec(isName, name) === null;
 }
 
 /* Read a variable without calling a getter. Throws if the variable is not initialized. */
-function read(name, isGlobal) {
-  if (!isGlobal) return runScript(new vm.Script(name));
-  const found = genuine.describe(globalThis, name);
+function read(name, isGlobal, scope) {
+  if (!isGlobal) return scope ? scope.run(name) : runScript(new vm.Script(name));
+  const found = genuine.describe(scope ? scope.target : globalThis, name);
   return found === undefined || !genuine.has(found, 'value') ? undefined : found.value;
 }
 
@@ -72,20 +73,22 @@ function isSame(a, b) {
 }
 
 /*
- * Mark the program's variables. @ask calls the inspector. Returns: {names, map}; the map maps a name to its
+ * Mark the program's variables in @scope, or in the session's own if it is null. @ask calls the inspector. Returns: {names, map}; the map maps a name to its
  * mark.
  */
-function snapshot(ask) {
+function snapshot(ask, scope) {
   const out = new genuine.MapClass();
   const names = [];
-  const lexical = ask('Runtime.globalLexicalScopeNames', {});
-  const globals = genuine.keys(globalThis);
+  const lexical = ask('Runtime.globalLexicalScopeNames',
+    scope ? { executionContextId: scope.number } : {});
+  const globals = genuine.keys(scope ? scope.target : globalThis);
   for (let i = 0; lexical && i < lexical.names.length; i++) genuine.push(names, lexical.names[i]);
   const nLexical = names.length;
   for (let i = 0; i < globals.length; i++) genuine.push(names, globals[i]);
   for (let i = 0; i < names.length && i < NAMES_MAX; i++) {
     try {
-      if (!isOurs(names[i])) genuine.mapSet(out, names[i], mark(read(names[i], i >= nLexical)));
+      if (!isOurs(names[i], scope))
+        genuine.mapSet(out, names[i], mark(read(names[i], i >= nLexical, scope)));
     } catch (error) {
       // The variable is not initialized yet.
     }
@@ -97,8 +100,8 @@ function snapshot(ask) {
  * Return the member "variables" of a RESULT frame as JSON, with a comma before it. At most SENT_MAX variables
  * are listed.
  */
-function changes(before, ask, quote) {
-  const now = snapshot(ask);
+function changes(before, ask, quote, scope) {
+  const now = snapshot(ask, scope);
   const rows = [];
   for (let i = 0; i < now.names.length && rows.length < SENT_MAX; i++) {
     const name = now.names[i];

@@ -29,7 +29,8 @@ interrupt arrives in spite of that, state.interrupted remembers it.
   completion  completion of names                   import_completion  completion after `import`
   calls       calls to the engine                   tools           retort.tools, llm_query
   skills      retort.skills                         variables       which variables a step changed
-  genuine     imports of an unmodified standard library   stack     hide the driver's frames"""
+  genuine     imports of an unmodified standard library   stack     hide the driver's frames
+  setting     environment variables and scope of a step"""
 
 import sys
 
@@ -83,6 +84,7 @@ class State:
 
     channel = out = err = -1
     home = posix.getpid()
+    workspace = ""
     thread = _thread.get_ident()  # id of the thread that runs steps
     lock = _thread.RLock()  # reentrant: a signal handler may display something while its thread holds the lock
     step = None
@@ -394,6 +396,7 @@ class Step:
         self.error = None
         self.exit_code = 0
         self.exited = False
+        self.setting = None  # a setting.Setting, if the step has variables of the environment or a scope
         self.variables = None  # snapshot of the variables before the step, if the changes are wanted
 
     def message(self):
@@ -438,6 +441,8 @@ def wants_loop(code):
 def stage_run(step):
     """Compile and run the code. The exception that ends it becomes the step's failure."""
     try:
+        if step.setting is not None:
+            part("setting").enter(step.setting)
         space = vars(state.main)
         if step.filename[:1] != "<":
             space["__file__"] = step.filename
@@ -782,6 +787,8 @@ def carry_out(step):
 def run_step(request, fds):
     """Handle a STEP: run it and send the result."""
     step = Step(request)
+    if "env" in request or "scope" in request:
+        part("setting").begin(step, request)
     set_process(step)
     if state.due:
         part("threads").go_on()
@@ -817,12 +824,15 @@ def run_step(request, fds):
         posix._exit(step.exit_code)
     if state.calls is not None:
         state.calls.end_step()
+    message = step.message()
+    if step.setting is not None:
+        part("setting").end(step)
     with state.lock:
         state.step = None
         if state.calls is not None:
             # Step ids begin again in a branch, so the next step may have the id of this one.
             state.calls.book.ended = None
-        if not send(RESULT, step.message()):
+        if not send(RESULT, message):
             if step.once:
                 posix._exit(step.exit_code)
             part("failure").complain("retort: the step has closed the driver's channel\n")
@@ -863,7 +873,8 @@ def serve():
         elif kind == STEM:
             part("branch").get_ready()
         elif kind == NAMES:
-            part("completion").answer(decode(payload))
+            request = decode(payload)
+            part("setting" if "scope" in request else "completion").answer(request)
 
 
 def leave():
@@ -875,12 +886,17 @@ def leave():
     posix._exit(0)
 
 
-def make_main():
+def new_main():
     main = type(sys)("__main__")
     space = vars(main)
     space["__builtins__"] = builtins
     space["__loader__"] = Source
     space["__annotations__"] = {}
+    return main
+
+
+def make_main():
+    main = new_main()
     state.bootstrap = sys.modules.get("__main__")
     state.main = sys.modules["__main__"] = NEEDED["__main__"] = main
 
@@ -1161,9 +1177,10 @@ def main(fd):
         set_seed(int(seed))
     sys.meta_path.insert(0, Finder)
     try:
-        sys.path.insert(0, posix.getcwd())
+        state.workspace = posix.getcwd()
     except OSError:
-        sys.path.insert(0, "")
+        pass
+    sys.path.insert(0, state.workspace)
     state.stdin, state.stdout, state.stderr = sys.stdin, sys.stdout, sys.stderr
     if None in (sys.stdin, sys.stdout, sys.stderr):
         part("streams").restore()

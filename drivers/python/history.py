@@ -16,6 +16,7 @@ IN_MAX, CODE_CHARS, OUT_MAX, SMALL_BYTES, LARGE_BYTES = 1_000, 1 << 16, 1_000, 1
 PLAIN = (int, float, complex, bool, str, bytes)
 SIZED = PLAIN + (bytearray, list, tuple, dict, set, frozenset)
 UNDERS = ("_", "__", "___")
+NAMES = ("In", "_ih", "Out", "_oh", "_dh", "_i", "_ii", "_iii", *UNDERS)
 codes, values, last = [""], {}, []  # In, Out, and the numbers of the last three values
 ours = {}  # maps each of UNDERS to the id of the object to which it was last set here
 
@@ -26,6 +27,21 @@ def install():
     if space.get("In") is not codes:
         space.update(In=codes, _ih=codes, Out=values, _oh=values, _dh=[posix.getcwd()], _i="", _ii="", _iii="")
         space["get_ipython"] = driver.get_ipython
+
+
+def exchange(book):
+    """
+    Use another history. @book: what this function has returned before, or None for an empty history. Returns:
+    the present one.
+    """
+    global codes, values, last, ours
+    space = vars(builtins)
+    names = [*NAMES, *["_i%d" % number for number in range(len(codes))]]
+    own = {name: space.pop(name) for name in names if name in space}
+    former = (codes, values, last, ours, own)
+    codes, values, last, ours, own = book or ([""], {}, [], {}, {})
+    space.update(own)
+    return former
 
 
 def begin(step):

@@ -26,7 +26,10 @@ enum {
 	LINE_BYTES_MAX = 4096,
 	FD_MIN = 64,
 	REPORT_ROOM_BYTES = 256 << 10,
-	STDIN_LOOK_MS = 100
+	STDIN_LOOK_MS = 100,
+	/* commands that set the variables of a step: the engine limits names and values to 128 KiB
+	 */
+	VARIABLES_BYTES_MAX = 2 << 20
 };
 
 /*
@@ -42,7 +45,7 @@ enum {
 #define REPORT                                                                                     \
 	"\\set +exvuTE;\\unset -f builtin;\\builtin shopt -u extdebug expand_aliases;"             \
 	"\\trap -p 1<>/proc/%1$d/fd/%2$d;\\trap - DEBUG RETURN;"                                   \
-	"\\unset -v BASH_EXECUTION_STRING||\\exit ${POSIXLY_CORRECT%%%%:*};"                       \
+	"\\unset -v BASH_EXECUTION_STRING||\\exit ${POSIXLY_CORRECT%%%%:*};%5$s"                   \
 	"{ \\builtin printf '%%s\\0' \"$POSIXLY_CORRECT\";\\builtin pwd;\\builtin printf '\\0';"   \
 	"\\builtin umask -p;\\builtin printf '\\0';\\builtin declare -p;\\builtin printf '\\0';"   \
 	"\\builtin declare -f;\\builtin printf '\\0';\\builtin declare -F;\\builtin printf '\\0';" \
@@ -58,14 +61,20 @@ enum {
  */
 #define FIRST_LINE BASH_NEXT_LINE("-1")
 
-static int report_script(const struct bash *b, struct buf *out, const char *params)
+/* @is_back: before the report, set the variables of the step back to what they were. */
+static int report_script(const struct bash *b, struct buf *out, const char *params, bool is_back)
 {
-	return buf_addf(out, REPORT, (int)getpid(), b->traps_fd, b->report_fd, params);
+	char back[64] = "";
+	if (is_back)
+		snprintf(back, sizeof back, "\\builtin . /proc/%d/fd/%d;", (int)getpid(),
+			b->back_fd);
+	return buf_addf(out, REPORT, (int)getpid(), b->traps_fd, b->report_fd, params, back);
 }
 
 static void close_files(struct bash *b)
 {
-	int *const fds[] = {&b->code_fd, &b->script_fd, &b->report_fd, &b->traps_fd, &b->hook_fd};
+	int *const fds[] = {
+		&b->code_fd, &b->script_fd, &b->report_fd, &b->traps_fd, &b->back_fd, &b->hook_fd};
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		fd_close(fds[i]);
 }
@@ -94,8 +103,9 @@ static int have_files(struct bash *b)
 	r = r ? r : make_file(&b->script_fd, "script", "", 0);
 	r = r ? r : make_file(&b->report_fd, "report", NULL, REPORT_BYTES_MAX);
 	r = r ? r : make_file(&b->traps_fd, "traps", NULL, TRAPS_BYTES_MAX);
+	r = r ? r : make_file(&b->back_fd, "back", "", 0);
 	r = r ? r : buf_add(&hook, "{ ");
-	r = r ? r : report_script(b, &hook, "");
+	r = r ? r : report_script(b, &hook, "", true);
 	r = r ? r : buf_add(&hook, "} >/dev/null 2>&1\n" HOOK_END);
 	r = r ? r : make_file(&b->hook_fd, "hook", buf_str(&hook), hook.bytes);
 	/*
@@ -116,6 +126,7 @@ int bash_init(struct bash *b, int signal_fd, int channel_fd)
 		.script_fd = -1,
 		.report_fd = -1,
 		.traps_fd = -1,
+		.back_fd = -1,
 		.hook_fd = -1,
 		.stdin_fd = -1,
 		.signal_fd = signal_fd,
@@ -326,12 +337,36 @@ static enum bash_end run_line(struct bash *b, const char *begin, int limit_ms)
 {
 	cleanup_buf struct buf line = BUF_INIT(LINE_BYTES_MAX);
 	int r = buf_addf(&line, "%s{ " COLLECT, begin);
-	r = r ? r : report_script(b, &line, PARAMS);
+	r = r ? r : report_script(b, &line, PARAMS, b->env);
 	r = r ? r : buf_add(&line, END_POSIX "} >/dev/null 2>&1 " FIRST_LINE "\n ");
 	clear_files(b);
 	if (r < 0 || write_line(b, buf_str(&line), line.bytes) < 0)
 		return BASH_LOST;
 	return wait_line(b, limit_ms, true);
+}
+
+/*
+ * Write the script that sets the step's variables back, and append to @script the commands that set
+ * them. Variables that the step has declared itself lose that, too.
+ */
+static int set_variables(const struct bash *b, struct buf *script)
+{
+	cleanup_buf struct buf back = BUF_INIT(b->state.text.bytes + 2 * REPORT_BYTES_MAX);
+	const char *name;
+	json_t *value;
+	int r = 0;
+	json_object_foreach((json_t *)(uintptr_t)b->env, name, value)
+	{
+		r = r ? r : buf_addf(&back, "\\builtin unset -v %s\n", name);
+		/* Without unset, an array would stay one, which is not exported. */
+		r = r ? r
+		      : buf_addf(script, "\\builtin unset -v %1$s && \\builtin export %1$s=", name);
+		r = r ? r
+		      : state_quote(script, json_string_value(value), json_string_length(value));
+		r = r ? r : buf_add(script, "\n");
+	}
+	r = r ? r : state_declare(&back, &b->state, b->env);
+	return r ? r : memory_file_set(b->back_fd, buf_str(&back), back.bytes);
 }
 
 /*
@@ -341,12 +376,14 @@ static enum bash_end run_line(struct bash *b, const char *begin, int limit_ms)
 static int set_resume(struct bash *b)
 {
 	const struct buf *resume = &b->state.resume;
-	cleanup_buf struct buf script = BUF_INIT(resume->bytes + 256);
+	cleanup_buf struct buf script = BUF_INIT(resume->bytes + VARIABLES_BYTES_MAX);
 	int r = 0;
 	if (b->stdin_fd >= 0)
 		r = buf_addf(&script, "\\exec </proc/%d/fd/%d\n", (int)getpid(), b->stdin_fd);
 	else if (b->had_stdin)
 		r = buf_add(&script, "\\exec </dev/null\n");
+	if (r == 0 && b->env)
+		r = set_variables(b, &script);
 	r = r ? r : buf_append(&script, buf_str(resume), resume->bytes);
 	r = r ? r : memory_file_set(b->script_fd, buf_str(&script), script.bytes);
 	if (r == 0)
@@ -380,6 +417,9 @@ enum bash_end bash_run(struct bash *b, const char *code, size_t bytes)
 	b->is_step = false;
 	/* Release the memory: the code may have been up to 10 MB. */
 	(void)memory_file_set(b->code_fd, "", 0);
+	if (b->env)
+		(void)memory_file_set(b->back_fd, "", 0);
+	b->env = NULL;
 	return end;
 }
 

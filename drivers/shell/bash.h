@@ -45,8 +45,11 @@ struct bash {
 	int wait_status;
 	int pipe_fds[2];
 	int code_fd, script_fd, report_fd, traps_fd, hook_fd;
+	int back_fd;  /* the script that sets the variables of the step back */
 	int stdin_fd; /* read end of the next step's standard input, or -1 */
 	bool had_stdin;
+	/* Environment variables of the next step, borrowed: an object of texts; or NULL */
+	const json_t *env;
 	/* Called when a process of the step waits for input and the pipe is empty; or NULL */
 	void (*waits)(void *arg);
 	void *waits_arg;

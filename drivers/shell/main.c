@@ -322,6 +322,7 @@ static void run_once(
 		.argv = argv,
 		.code = code,
 		.code_bytes = bytes,
+		.env = json_object_get(step, "env"),
 		.stdin_fd = d->bash.stdin_fd,
 		.signal_fd = d->signal_fd,
 		.channel_fd = d->channel.fd};
@@ -374,6 +375,7 @@ static void do_step(struct driver *d, const json_t *step)
 		leave(d, 1);
 	size_t bytes = json_string_length(text), n = strlen(code);
 	d->bash.stdin_fd = has_stdin ? input : -1;
+	d->bash.env = json_object_get(step, "env");
 	d->bash.waits = on_waits;
 	d->bash.waits_arg = d;
 	d->step = id;

@@ -50,7 +50,11 @@ static attr_noreturn void child(const struct script *o, const struct script_name
 {
 	size_t n = json_array_size(o->argv);
 	char **argv = calloc(n + 4, sizeof *argv);
+	const char *variable;
+	json_t *value;
 	bash_child();
+	json_object_foreach((json_t *)(uintptr_t)o->env, variable, value)(void)
+		setenv(variable, json_string_value(value), 1);
 	if (o->stdin_fd >= 0)
 		(void)dup2(o->stdin_fd, STDIN_FILENO);
 	if (argv && chdir(name->dir) == 0) {

@@ -14,7 +14,8 @@ struct script {
 	const json_t *argv; /* array: an unused element, then the script's arguments */
 	const char *code;
 	size_t code_bytes;
-	int stdin_fd; /* -1: the driver's own */
+	const json_t *env; /* further environment variables: an object of texts, or NULL */
+	int stdin_fd;	   /* -1: the driver's own */
 	int signal_fd, channel_fd;
 };
 

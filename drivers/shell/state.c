@@ -125,6 +125,33 @@ static int add_variables(struct buf *out, const char *at, const char *end)
 	return r;
 }
 
+static bool is_key(const json_t *names, const char *name, size_t bytes)
+{
+	char *key = strndup(name, bytes);
+	bool is_found = key && json_object_get(names, key);
+	free(key);
+	return is_found;
+}
+
+int state_declare(struct buf *out, const struct state *st, const json_t *names)
+{
+	const char *at = buf_str(&st->text), *end = at + st->variables_end;
+	int r = 0;
+	for (const char *next; r == 0 && at < end; at = next) {
+		size_t bytes;
+		next = statement_end(at, end);
+		const char *name = declared_name(at, next, &bytes);
+		if (!name || !is_key(names, name, bytes))
+			continue;
+		/* bash parses the value of an array only behind the plain word. */
+		const char *options = at + strlen("declare ");
+		bool is_array = options[1] == 'a' || options[1] == 'A';
+		r = buf_add(out, is_array ? "declare -g " : "\\builtin declare -g ");
+		r = r ? r : buf_append(out, options, (size_t)(next - options));
+	}
+	return r;
+}
+
 /*
  * Append the statements `declare -f[rtx] NAME`, which give a function an attribute (r, t or x). A
  * statement without such a letter only says that the function exists, and is dropped.

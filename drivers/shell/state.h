@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -60,6 +61,12 @@ int state_encode(struct buf *out, const struct state *st, size_t *n_omitted);
 
 /* Decode what state_encode() has written. Returns: 0; -EINVAL for other text; -E2BIG or -ENOMEM. */
 int state_decode(struct buf *out, const char *text, size_t bytes);
+
+/*
+ * Append the statements that declare, as global variables, those variables of the state that are
+ * keys of @names.
+ */
+int state_declare(struct buf *out, const struct state *st, const json_t *names);
 
 /* Append @text as one single-quoted shell word. */
 int state_quote(struct buf *out, const char *text, size_t bytes);

@@ -321,17 +321,18 @@ static void on_names(void *arg, const json_t *names, const struct err *err)
 	json_decref(out);
 }
 
-void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
-	registry_done_fn *done, void *arg)
+void registry_names(
+	struct registry *r, const struct registry_text *text, registry_done_fn *done, void *arg)
 {
 	struct err err = {0};
-	struct entry *e = registry_find(r, session, &err);
+	struct entry *e = registry_find(r, text->session, &err);
 	if (!e) {
 		done(arg, NULL, &err);
 		return;
 	}
-	struct job *job = job_new(JOB_NAMES, text, strlen(text), done, arg);
-	job->runtime = runtime ? runtime_by_name(runtime) : NULL;
+	struct job *job = job_new(JOB_NAMES, text->text, strlen(text->text), done, arg);
+	job->runtime = text->runtime ? runtime_by_name(text->runtime) : NULL;
+	snprintf(job->scope, sizeof job->scope, "%s", text->scope ? text->scope : "");
 	entry_add_job(e, job);
 }
 
@@ -442,7 +443,7 @@ static void start(struct job *job)
 		job_start_undo(job);
 		break;
 	case JOB_NAMES:
-		session_names(e->session, job->runtime, job->text, on_names, job);
+		session_names(e->session, job->runtime, job->scope, job->text, on_names, job);
 		break;
 	case JOB_FILE:
 		job_start_file(job);

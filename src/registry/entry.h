@@ -22,6 +22,7 @@
 
 #include "registry/history.h"
 #include "registry/start/order_text.h"
+#include "session/step/step_setting.h"
 #include "registry/owner.h"
 #include "registry/start/template.h"
 #include "session/port/port.h"
@@ -134,6 +135,7 @@ struct job {
 	const struct step_listener *listener;
 	/* JOB_NAMES: the language of `text`; NULL stands for the session's default language. */
 	const struct runtime *runtime;
+	char scope[STEP_SCOPE_BYTES + 1]; /* JOB_NAMES: a scope, or "" */
 	bool is_forced, is_removal;
 	/* JOB_BRANCH: what becomes of processes of the session, and how many of them go on and
 	 * are not in the branch. */

@@ -144,6 +144,13 @@ bool registry_withdraw(struct registry *r, const char *session, const void *whos
  * running step waits for input and so may never end. */
 void registry_refuse_waiting(struct registry *r, const char *session, const struct err *err);
 
-/* Complete the name at the end of @text in the live session. Result: {"names": [...]}. */
-void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
-	registry_done_fn *done, void *arg);
+/* A text whose last name is to be completed. All members are borrowed. */
+struct registry_text {
+	const char *session, *text;
+	const char *runtime; /* NULL: the session's own language */
+	const char *scope;   /* NULL: the session's own variables */
+};
+
+/* Complete the name at the end of a text in the live session. Result: {"names": [...]}. */
+void registry_names(
+	struct registry *r, const struct registry_text *text, registry_done_fn *done, void *arg);

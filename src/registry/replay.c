@@ -34,6 +34,7 @@
 #include "session/box/lost_files.h"
 #include "session/change.h"
 #include "session/session.h"
+#include "session/step/step_setting.h"
 #include "store/file_step.h"
 
 #include <stdio.h>
@@ -379,12 +380,14 @@ static bool are_texts(const json_t *list)
 	return json_is_array(list);
 }
 
-/* Set the inputs of a step to those in its record: file name, time limit, standard input and
- * tool calls. step_order_note_inputs() has written them there. */
+/* Set the inputs of a step to those in its record: file name, time limit, standard input,
+ * tool calls and setting. step_order_note_inputs() has written them there. */
 static void take_inputs(struct entry *e, struct step_order *like)
 {
 	struct replay *r = e->replay;
-	static const char *const names[] = {"filename", "timeout_ms", "stdin", "calls", "script"};
+	struct err ignored;
+	static const char *const names[] = {"filename", "timeout_ms", "stdin", "calls", "script",
+		"env", "scope", "fresh_scope", "cwd"};
 	json_t *record = json_loads(r->nodes[r->at].record, JSON_ALLOW_NUL, NULL);
 	json_decref(r->inputs);
 	r->inputs = json_object();
@@ -402,6 +405,11 @@ static void take_inputs(struct entry *e, struct step_order *like)
 	like->filename = json_string_value(json_object_get(r->inputs, "filename"));
 	like->is_script = script != NULL;
 	like->args = are_texts(script) ? json_incref(json_unconst(script)) : NULL;
+	like->setting = step_setting_pick(r->inputs);
+	if (step_setting_check(like->setting, like->runtime, like->is_script, &ignored) < 0) {
+		json_decref(like->setting);
+		like->setting = NULL;
+	}
 	like->timeout_ms = (uint64_t)MAX(timeout_ms, 0);
 	like->inputs = json_incref(r->inputs);
 	if (!json_is_string(input))

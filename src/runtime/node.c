@@ -96,5 +96,7 @@ const struct runtime runtime_node = {
 	.words = "|node|nodejs|typescript|ecmascript|",
 	.carry = CARRY_REPLAY,
 	.is_stdin_text = true,
+	.has_environment = true,
+	.has_scopes = true,
 	.start = node_start,
 };

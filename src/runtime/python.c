@@ -162,5 +162,7 @@ const struct runtime runtime_python = {
 	.endings = "|py|pyw|",
 	.words = "|python|python3|ipython|",
 	.carry = CARRY_MEMORY,
+	.has_environment = true,
+	.has_scopes = true,
 	.start = python_start,
 };

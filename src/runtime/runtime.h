@@ -51,6 +51,8 @@ struct runtime {
 	enum runtime_carry carry;
 	/* the driver gets a step's standard input as text in the STEP frame, not as a descriptor */
 	bool is_stdin_text;
+	bool has_environment; /* steps can have environment variables of their own */
+	bool has_scopes;      /* steps can have global variables of their own */
 	int (*start)(const struct runtime_request *req, struct runtime_start *out, struct err *err);
 };
 

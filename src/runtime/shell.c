@@ -46,5 +46,6 @@ const struct runtime runtime_shell = {
 	.endings = "|sh|bash|",
 	.words = "|sh|bash|dash|",
 	.carry = CARRY_TEXT,
+	.has_environment = true,
 	.start = shell_start,
 };

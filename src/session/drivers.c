@@ -552,14 +552,17 @@ int session_driver_ensure(struct session *s, const struct runtime *runtime,
 
 /* ---- completion of names ---- */
 
-static int ask_names(
-	struct session *s, const struct runtime *runtime, const char *text, struct err *err)
+static int ask_names(struct session *s, const struct runtime *runtime, const char *scope,
+	const char *text, struct err *err)
 {
 	struct session_driver *p;
 	char id[24];
 	if (!session_box(s) || s->step_state != STEP_NONE || s->named)
 		return err_set(err, ERR_BUSY, "the session is busy");
-	int r = session_driver_ensure(s, runtime ? runtime : s->order->runtime, &p, err);
+	runtime = runtime ? runtime : s->order->runtime;
+	if (scope[0] && !runtime->has_scopes)
+		return err_set(err, ERR_USAGE, "scope: %s has no scopes", runtime->name);
+	int r = session_driver_ensure(s, runtime, &p, err);
 	if (r == 0 && p->driver->is_over)
 		r = err_set(err, ERR_GONE, "the driver has ended");
 	if (r < 0)
@@ -569,6 +572,7 @@ static int ask_names(
 	cleanup_json json_t *ask = json_need(json_object());
 	json_put_text(ask, "id", id);
 	json_put_text(ask, "text", text);
+	json_put_text(ask, "scope", scope[0] ? scope : NULL);
 	return driver_send(p->driver, FRAME_NAMES, ask, err);
 }
 
@@ -582,11 +586,11 @@ static void on_names_late(uv_timer_t *timer)
 		named(s->named_arg, NULL, &err);
 }
 
-void session_names(struct session *s, const struct runtime *runtime, const char *text,
-	session_names_fn *done, void *arg)
+void session_names(struct session *s, const struct runtime *runtime, const char *scope,
+	const char *text, session_names_fn *done, void *arg)
 {
 	struct err err;
-	if (ask_names(s, runtime, text, &err) < 0) {
+	if (ask_names(s, runtime, scope, text, &err) < 0) {
 		done(arg, NULL, &err);
 		return;
 	}

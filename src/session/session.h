@@ -94,11 +94,12 @@ void session_notice(struct session *s);
 /* Return when session_run() was last called, by uv_hrtime(). */
 uint64_t session_asked_ns(const struct session *s);
 
-/* Find completions of the name at the end of @text. @done gets an array of strings, or NULL and
+/* Find completions of the name at the end of @text. @scope is the scope whose variables count, ""
+ * for the session's own. @done gets an array of strings, or NULL and
  * @err. */
 typedef void session_names_fn(void *arg, const json_t *names, const struct err *err);
-void session_names(struct session *s, const struct runtime *runtime, const char *text,
-	session_names_fn *done, void *arg);
+void session_names(struct session *s, const struct runtime *runtime, const char *scope,
+	const char *text, session_names_fn *done, void *arg);
 
 /* Return the session's box, borrowed; NULL if there is no box yet. */
 struct box *session_box(const struct session *s);

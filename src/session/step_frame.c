@@ -35,6 +35,8 @@ json_t *step_frame_make(struct session *s, uint64_t id, struct err *err)
 		"value_bytes", (json_int_t)s->limits.value[LIMIT_output_bytes]);
 	if (!step)
 		err_set(err, ERR_USAGE, "the code or an argument is not UTF-8");
+	else if (order->setting)
+		(void)json_object_update(step, order->setting);
 	return step;
 }
 

@@ -5,6 +5,7 @@
 #include "api/operation/calls.h"
 #include "api/text/run_part.h"
 #include "session/box/stdin_queue.h"
+#include "session/step/step_setting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -194,9 +195,11 @@ static void start_complete(struct operation_call *call)
 {
 	if (call_is_behind_reader(call))
 		return;
-	registry_names(call->context->registry, param_text(call->params, "session", ""),
-		param_text(call->params, "runtime", NULL), param_text(call->params, "text", ""),
-		call_done, call);
+	const struct registry_text text = {.session = param_text(call->params, "session", ""),
+		.runtime = param_text(call->params, "runtime", NULL),
+		.scope = param_text(call->params, "scope", NULL),
+		.text = param_text(call->params, "text", "")};
+	registry_names(call->context->registry, &text, call_done, call);
 }
 
 /* ---- rows of the table of operations ---- */
@@ -221,6 +224,17 @@ static const struct param run_rows[] = {
 	STEP_FLAGS(STEP_FLAG_ROW){
 		"args", PARAM_TEXTS, .max = SCRIPT_ARGS_MAX, .help = "arguments of a script"},
 	{"stdin", PARAM_DATA, false, 0, STDIN_BYTES, .help = "standard input (default: empty)"},
+	{"env", PARAM_MAP, .max = STEP_VARIABLES_MAX,
+		.help = "environment variables for this step only, 128 KiB in all; not in sql"},
+	{"scope", PARAM_TEXT, false, 1, STEP_SCOPE_BYTES,
+		.help = "name of the set of global variables that the step uses, in python and "
+			"javascript (default: the session's own)"},
+	{"fresh_scope", PARAM_FLAG, .fallback = "false",
+		.help = "remove all variables of the scope before the code runs"},
+	{"cwd", PARAM_TEXT, false, 1, STEP_CWD_BYTES,
+		.help = "directory in which a scope begins, absolute or relative to the "
+			"workspace; later steps of the scope continue where it is "
+			"(default: the workspace)"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "send events while it runs"},
 	{"detach", PARAM_FLAG, .fallback = "false",
 		.help = "continue when the client disconnects (default: the step is interrupted)"},
@@ -273,6 +287,8 @@ static const struct param complete_rows[] = {
 		.help = "typed text; the name at its end is completed; in python, a name with ? "
 			"or ?? is answered with its help"},
 	LANGUAGE,
+	{"scope", PARAM_TEXT, false, 1, STEP_SCOPE_BYTES,
+		.help = "complete names of this scope (default: the session's own variables)"},
 };
 
 static const struct param truncated_rows[] = {

@@ -20,6 +20,7 @@
 #include "base/id.h"
 #include "runtime/runtime.h"
 #include "session/start/language.h"
+#include "session/step/step_setting.h"
 #include "session/box/stdin_queue.h"
 
 #include <stdio.h>
@@ -234,6 +235,7 @@ static struct step_order *parse_step(const struct runs *r, const json_t *params,
 		.filename = param_text(params, "filename", NULL),
 		.timeout_ms = param_count(params, "timeout_ms", 0),
 		.args = json_incref(json_unconst(param_get(params, "args"))),
+		.setting = step_setting_pick(params),
 		.stdin_fd = -1,
 #define READ_FLAG(member, name, ...) .member = param_flag(params, name),
 		STEP_FLAGS(READ_FLAG)
@@ -245,6 +247,7 @@ static struct step_order *parse_step(const struct runs *r, const json_t *params,
 			err, ERR_USAGE, "set script, too", "args: only a script has arguments");
 	if (bad < 0) {
 		json_decref(like.args);
+		json_decref(like.setting);
 		return NULL;
 	}
 	struct step_order *step = step_order_new(&like, err);
@@ -257,6 +260,15 @@ static struct step_order *parse_step(const struct runs *r, const json_t *params,
 		return step;
 	step_order_let_go(step);
 	return NULL;
+}
+
+/* Check the setting of a step in a session whose language is @own. */
+static int check_setting(const struct step_order *step, const char *own, struct err *err)
+{
+	const struct runtime *runtime = step->runtime ? step->runtime : runtime_by_name(own);
+	return step->setting && runtime
+		? step_setting_check(step->setting, runtime, step->is_script, err)
+		: 0;
 }
 
 /* Pass the step to the registry. Notify the client if the step has to wait for another run. */
@@ -283,7 +295,8 @@ int runs_start(
 	struct step_order *step = parse_step(r, params, err);
 	struct run *run = step &&
 			registry_identify(order->registry, param_text(params, "session", ""),
-				&session, err) == 0
+				&session, err) == 0 &&
+			check_setting(step, session.runtime, err) == 0
 		? run_new(r, order->registry, &session, step)
 		: NULL;
 	step_order_let_go(step);

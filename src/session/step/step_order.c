@@ -25,6 +25,7 @@ struct step_order *step_order_new(const struct step_order *like, struct err *err
 		fd_close(&fd);
 		stdin_queue_close(like->stdin_queue);
 		json_decref(like->args);
+		json_decref(like->setting);
 		json_decref(like->inputs);
 		(void)no_memory(err);
 		return NULL;
@@ -55,6 +56,7 @@ void step_order_let_go(struct step_order *order)
 	fd_close(&order->stdin_fd);
 	stdin_queue_close(order->stdin_queue);
 	json_decref(order->args);
+	json_decref(order->setting);
 	json_decref(order->inputs);
 	free(order);
 }
@@ -102,6 +104,8 @@ int step_order_note_inputs(struct step_order *order, struct err *err)
 	if (r == 0 && order->is_script)
 		r = note(order, "script", order->args ? json_incref(order->args) : json_array(),
 			err);
+	if (r == 0 && order->setting && json_object_update(order->inputs, order->setting) < 0)
+		r = no_memory(err);
 	return r;
 }
 

@@ -47,6 +47,8 @@ struct step_order {
 	STEP_FLAGS(STEP_FLAG_MEMBER)
 #undef STEP_FLAG_MEMBER
 	json_t *args; /* arguments of a script, owned: an array of texts, or NULL */
+	/* Environment variables and scope of the step, owned: see step_setting.h; or NULL. */
+	json_t *setting;
 	/* Further inputs for the step's record, owned: an object or NULL. */
 	json_t *inputs;
 	/* The step's stdin, owned, until it is sent to the driver. -1 if there is none. */
@@ -69,8 +71,8 @@ struct step_order {
 /*
  * Copy @like with its code and file name. The caller gets a reference.
  *
- * Owns: takes over `args`, `inputs`, `stdin_fd` and `stdin_queue` of @like, even on failure.
- * Returns: NULL, with ERR_NO_MEMORY, on failure.
+ * Owns: takes over `args`, `setting`, `inputs`, `stdin_fd` and `stdin_queue` of @like, even on
+ * failure. Returns: NULL, with ERR_NO_MEMORY, on failure.
  */
 struct step_order *step_order_new(const struct step_order *like, struct err *err);
 struct step_order *step_order_hold(struct step_order *order);
@@ -82,7 +84,8 @@ int step_memory_file(const char *text, size_t bytes);
 /* Make @text the stdin of the step, and store it among the record's inputs. Errors:
  * ERR_NO_MEMORY. */
 int step_order_read_text(struct step_order *order, const char *text, size_t bytes, struct err *err);
-/* Store the file name and the time limit among the record's inputs. Errors: ERR_NO_MEMORY. */
+/* Store the file name, the time limit and the setting among the record's inputs. Errors:
+ * ERR_NO_MEMORY. */
 int step_order_note_inputs(struct step_order *order, struct err *err);
 /* Store the stdin of a step whose client could write to stdin while the step ran. The text that
  * the client wrote becomes the input "stdin" of the step's record. */

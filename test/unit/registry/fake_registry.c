@@ -700,16 +700,15 @@ void registry_await_box(struct registry *r, const char *session, registry_done_f
 	json_decref(out);
 }
 
-void registry_names(struct registry *r, const char *session, const char *runtime, const char *text,
-	registry_done_fn *done, void *arg)
+void registry_names(
+	struct registry *r, const struct registry_text *text, registry_done_fn *done, void *arg)
 {
 	struct err err;
-	struct fake_session *s = find(r, session, &err);
+	struct fake_session *s = find(r, text->session, &err);
 	json_t *names = json_array();
 	struct vars none = {.n = 0}, *v = s && s->head >= 0 ? &r->all->nodes[s->head].vars : &none;
-	(void)runtime;
 	for (size_t i = 0; i < v->n; i++)
-		if (strncmp(v->name[i], text, strlen(text)) == 0)
+		if (strncmp(v->name[i], text->text, strlen(text->text)) == 0)
 			(void)json_array_append_new(names, json_string(v->name[i]));
 	if (s)
 		give(done, arg, json_pack("{s:O}", "names", names));
