@@ -167,7 +167,8 @@ static int check_origin(struct http_exchange *x, struct err *err)
 		? origin_is_allowed(rules, origin.value)
 		: n == 1 && origin_is_named(rules, origin.value);
 	if (n == 0 || is_near ||
-		(n == 1 && find(x, "Host", &host) == 1 && origin_is_host(origin.value, host.value)))
+		(n == 1 && find(x, "Host", &host) == 1 &&
+			origin_is_host(origin.value, host.value, x->server->tls != NULL)))
 		return 0;
 	err_fail(err, ERR_DENIED, "retort serve --allow-origin ORIGIN allows them",
 		"pages of \"%.100s\" may not call", origin.value);

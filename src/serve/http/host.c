@@ -154,10 +154,12 @@ bool origin_is_allowed(const struct host_rules *rules, const char *origin)
 		!host_read_site(rules, host, &site);
 }
 
-bool origin_is_host(const char *origin, const char *host)
+bool origin_is_host(const char *origin, const char *host, bool is_tls)
 {
+	static const char plain[] = "http:";
 	const char *of = authority(origin);
-	return of && strcasecmp(of, host) == 0;
+	bool is_plain = strncasecmp(origin, plain, sizeof plain - 1) == 0;
+	return of && strcasecmp(of, host) == 0 && !(is_tls && is_plain);
 }
 
 int host_rules_check(const struct host_rules *rules, struct err *err)

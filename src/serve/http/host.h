@@ -37,8 +37,9 @@ bool origin_is_allowed(const struct host_rules *rules, const char *origin);
 bool origin_is_named(const struct host_rules *rules, const char *origin);
 
 /* Return whether @origin is the origin of @host, a value of the header Host: the page comes from
- * this very server. */
-bool origin_is_host(const char *origin, const char *host);
+ * this very server. @is_tls: the server speaks TLS, so that it has no page of "http://". Otherwise
+ * a proxy in front of it may. */
+bool origin_is_host(const char *origin, const char *host, bool is_tls);
 
 /* A port of a session that has a host name of its own: PORT-SESSION.NAME. NAME is localhost or a
  * name in `hosts`. So its pages have an origin of their own, and browsers keep their cookies and

@@ -252,7 +252,7 @@ static void wait_for_next(struct http_connection *c)
 	c->phase = HTTP_WAITING;
 	c->has_begun = false;
 	c->since_ms = timer_now();
-	c->heard_bytes = tcp_heard_bytes(c->fd);
+	c->heard_bytes = http_heard_bytes(c);
 }
 
 static void log_it(const struct http_exchange *x)
