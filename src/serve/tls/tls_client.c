@@ -69,7 +69,7 @@ struct tls_client {
 	bool has_server_ended; /* nothing more comes from the server */
 	bool is_end_sent;      /* the client knows that */
 	bool is_server_deaf;   /* the server takes nothing any more: what comes is dropped */
-	uint64_t heard_bytes;
+	uint64_t heard_bytes, dropped_bytes;
 	uint64_t moved_ms;     /* when the client has last taken something */
 	uint64_t orphan_since; /* order of the orphans; 0: it is none */
 };
@@ -241,6 +241,7 @@ static void give(struct tls_client *t, const char *data, size_t bytes)
 		n = (ssize_t)bytes;
 	}
 	n = MAX(n, 0);
+	t->dropped_bytes += t->is_server_deaf ? bytes : 0;
 	if ((size_t)n == bytes) {
 		drop(rest);
 	} else if (rest->data) {
@@ -342,8 +343,10 @@ static int read_nowhere(struct tls_client *t)
 {
 	static char nowhere[RECORD_BYTES];
 	ssize_t n = 1;
-	for (int i = 0; i < ROUNDS && n > 0; i++)
+	for (int i = 0; i < ROUNDS && n > 0; i++) {
 		n = recv(t->outer.fd, nowhere, sizeof nowhere, MSG_DONTWAIT | MSG_TRUNC);
+		t->dropped_bytes += n > 0 ? (uint64_t)n : 0;
+	}
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)) ? 0 : -1;
 }
 
@@ -396,7 +399,8 @@ static void advance(struct tls_client *t)
 	if (r == 0 && t->state == REFUSED)
 		r = read_nowhere(t);
 	bool is_done = t->state == OPEN && t->is_end_sent && t->has_client_ended;
-	if (r < 0 || (is_done && !t->to_inner.data))
+	bool is_flood = t->dropped_bytes > TLS_LINGER_BYTES;
+	if (r < 0 || is_flood || (is_done && !t->to_inner.data))
 		end(t);
 	else
 		watch_both(t);
