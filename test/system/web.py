@@ -119,7 +119,10 @@ class Raw:
         self.file = self.sock.makefile("rb")
 
     def say(self, data):
-        self.sock.sendall(data)
+        try:
+            self.sock.sendall(data)
+        except ssl.SSLEOFError as e:
+            raise ConnectionResetError from e
 
     def answer(self, has_body=True):
         """The next answer; None at the end of the connection."""

@@ -93,7 +93,7 @@ static const char *domain(const char *rule)
 static bool is_in_list(const struct host_rules *rules, const char *name)
 {
 	for (size_t i = 0; i < rules->n_hosts; i++)
-		if (strcasecmp(rules->hosts[i], name) == 0)
+		if (!domain(rules->hosts[i]) && strcasecmp(rules->hosts[i], name) == 0)
 			return true;
 	return false;
 }

@@ -83,6 +83,8 @@ static void on_linger(uv_timer_t *timer)
 static void linger(struct http_exchange *x)
 {
 	struct http_server *s = x->server;
+	if (x->connection->tls) /* it reads on by itself */
+		return;
 	linger_add(&s->lingerers, x->connection->fd, timer_now());
 	timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
