@@ -153,8 +153,7 @@ int tls_identity_begin(
 	int r = lib->init(out, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
 	if (r < 0)
 		return r;
-	r = lib->set_default_priority_append(
-		*out, "-VERS-TLS1.0:-VERS-TLS1.1:%SERVER_PRECEDENCE", NULL, 0);
+	r = lib->set_default_priority_append(*out, "-VERS-TLS1.0:-VERS-TLS1.1", NULL, 0);
 	if (r >= 0)
 		r = lib->credentials_set(*out, GNUTLS_CRD_CERTIFICATE, id->now->of);
 	/* A client that names other protocols only, such as HTTP/2, is refused. */
