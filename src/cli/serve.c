@@ -301,6 +301,8 @@ static void close_fronts(struct fronts *f)
 	while (f->n_open > 0 || front_set_stop(f->foreign))
 		service_turn(f->service);
 	mcp_front_close(&f->mcp);
+	if (f->ports)
+		port_way_close(f->ports);
 }
 
 static void add_routes(struct fronts *f)
@@ -391,9 +393,15 @@ static int open_tls(struct fronts *f, const struct places *places, struct err *e
 	return r;
 }
 
-static int watch_hangup(struct fronts *f, struct err *err)
+/* Read what SIGHUP reads again: the tokens and the certificate. */
+static int open_secrets(struct fronts *f, const struct places *places, struct err *err)
 {
-	return f->tokens || f->tls ? service_watch(f->service, SIGHUP, on_hangup, f, err) : 0;
+	int r = open_tokens(f, places, err);
+	if (r == 0)
+		r = open_tls(f, places, err);
+	if (r == 0 && (f->tokens || f->tls))
+		r = service_watch(f->service, SIGHUP, on_hangup, f, err);
+	return r;
 }
 
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
@@ -428,11 +436,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		front_set_close(f.foreign);
 		return r;
 	}
-	r = open_tokens(&f, places, err);
-	if (r == 0)
-		r = open_tls(&f, places, err);
-	if (r == 0)
-		r = watch_hangup(&f, err);
+	r = open_secrets(&f, places, err);
 	if (r == 0)
 		r = open_socket(&f, places, err);
 	if (r == 0) {
@@ -449,8 +453,6 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	if (r > 0)
 		drain(&f);
 	close_fronts(&f);
-	if (f.ports)
-		port_way_close(f.ports);
 	service_close(f.service);
 	mcp_front_done(&f.mcp);
 	front_set_close(f.foreign);

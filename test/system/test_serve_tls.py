@@ -12,7 +12,6 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
-import http_box  # noqa: E402
 import test_http  # noqa: E402
 import test_http_ports  # noqa: E402
 import test_http_terminal  # noqa: E402
@@ -47,16 +46,17 @@ class Streams(OverTls, test_http.Streams):
 
 
 class Pages(OverTls, test_http.Pages):
-    """The server has no page of http://, except on other ports of loopback."""
-    test_hosts = test_http.Pages.test_hosts
-
-
-class Ports(OverTls, test_http_ports.Requests):
     pass
+
+
+# What is None runs other programs, with URLs of http:// and ws:// in the test.
+class Ports(OverTls, test_http_ports.Requests):
+    test_expect_continue = None
 
 
 class PortSockets(OverTls, test_http_ports.Sockets):
-    pass
+    test_by_host = None
+    test_node_as_client = None
 
 
 class Terminals(OverTls, test_http_terminal.Use):

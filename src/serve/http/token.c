@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
-#include "serve/http/private_file.h"
+#include "serve/private_file.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/attr.h"
-#include "serve/http/private_file.h"
+#include "serve/private_file.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -35,6 +35,7 @@ int tls_identity_reload(struct tls_identity *id, struct err *err);
  * Returns: whether @text has something to say. */
 bool tls_identity_warn(const struct tls_identity *id, char text[TLS_WARNING_BYTES]);
 
+/* Return the functions of GnuTLS, which live as long as @id. */
 const struct tls_library *tls_identity_library(const struct tls_identity *id);
 
 /* Make a session of a server, with TLS 1.2 or later and HTTP/1.1. Owns: the caller ends *@out with

@@ -28,7 +28,6 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "base/timer.h"
-#include "serve/http/linger.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -400,7 +399,7 @@ static void advance(struct tls_client *t)
 	if (r == 0 && t->state == REFUSED)
 		r = read_nowhere(t);
 	bool is_done = t->state == OPEN && t->is_end_sent && t->has_client_ended;
-	bool is_flood = t->dropped_bytes > LINGER_BYTES;
+	bool is_flood = t->dropped_bytes > TLS_LINGER_BYTES;
 	if (r < 0 || is_flood || (is_done && !t->to_inner.data))
 		end(t);
 	else
@@ -438,7 +437,7 @@ static void on_timer(uv_timer_t *timer)
 	timer_start(timer, on_timer, CHECK_MS, CHECK_MS);
 	if (t->state != REFUSED && !is_inner_closed(t))
 		return;
-	uint64_t limit_ms = t->is_end_sent ? LINGER_MS : config->idle_ms;
+	uint64_t limit_ms = t->is_end_sent ? TLS_LINGER_MS : config->idle_ms;
 	if (timer_now() - t->moved_ms >= limit_ms)
 		end(t);
 }

@@ -18,8 +18,8 @@ struct tls_clients_config {
 
 /* After the server has closed its socket, a client still gets what was sent to it. At most so many
  * clients do at a time; the one that began first is cut off. A client that sends on after that has
- * LINGER_MS to see the end, and LINGER_BYTES of what it sends are read and dropped (linger.h). */
-enum { TLS_ORPHANS_MAX = 64 };
+ * TLS_LINGER_MS to see the end, and TLS_LINGER_BYTES of what it sends are read and dropped. */
+enum { TLS_ORPHANS_MAX = 64, TLS_LINGER_MS = 2000, TLS_LINGER_BYTES = 128 << 20 };
 
 struct tls_clients *tls_clients_open(const struct tls_clients_config *config);
 

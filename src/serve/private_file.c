@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/http/private_file.h"
+#include "serve/private_file.h"
 
 #include "base/fd.h"
 #include "base/num.h"
