@@ -66,7 +66,7 @@ ROOMS = {
     "agent": "wire answer query loop",
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
-    "serve": ". http front web mcp jupyter e2b",
+    "serve": ". tls http front web mcp jupyter e2b",
     "cli": "screen host . help session process template ssh agent repl kernel notebook",
 }
 
@@ -104,7 +104,7 @@ ONLY = {
     r"microhttpd\.h": r"net/",
     r"wslay/": r"serve/web/wslay\.h",
     r"zmq\.h": r"serve/jupyter/libzmq\.h",
-    r"gnutls/": r"(gateway/|serve/web/wslay\.h)",
+    r"gnutls/": r"(gateway/|serve/tls/|serve/web/wslay\.h)",
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
     r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c|serve/jupyter/signature\.c)",

@@ -113,6 +113,7 @@ struct fronts {
 	struct socket_server *socket;
 	struct http_server *http;
 	struct token_list *tokens;
+	struct tls_identity *tls; /* NULL: plain HTTP */
 	/* The principal (caller) named "anyone". It makes the HTTP requests for which no token is
 	 * needed; if the engine has no tokens, these are all HTTP requests. */
 	struct principal *anyone;
@@ -136,16 +137,36 @@ static bool is_well(void *arg)
 	return !service_is_over(f->service);
 }
 
+static void warn_of_certificate(const struct fronts *f)
+{
+	char text[TLS_WARNING_BYTES];
+	if (tls_identity_warn(f->tls, text))
+		fprintf(stderr, "retort: warning: %s\n", text);
+}
+
+/* Report whether @path was read again. @kept: what is said if it was not. Returns: @r. */
+static int say_reloaded(int r, const struct err *err, const char *path, const char *kept)
+{
+	if (r < 0)
+		(void)cli_fail(err, false);
+	if (r < 0)
+		fprintf(stderr, "retort: %s\n", kept);
+	else
+		fprintf(stderr, "retort: %s has been read again\n", path);
+	return r;
+}
+
 static void on_hangup(void *arg)
 {
 	struct fronts *f = arg;
 	struct err err;
-	if (token_list_reload(f->tokens, &err) < 0) {
-		(void)cli_fail(&err, false);
-		fputs("retort: the tokens that were read before stay in use\n", stderr);
-	} else {
-		fprintf(stderr, "retort: %s has been read again\n", f->args->token_file);
-	}
+	if (f->tokens)
+		(void)say_reloaded(token_list_reload(f->tokens, &err), &err, f->args->token_file,
+			"the tokens that were read before stay in use");
+	if (f->tls &&
+		say_reloaded(tls_identity_reload(f->tls, &err), &err, f->args->tls_cert,
+			"the certificate that was read before stays in use") == 0)
+		warn_of_certificate(f);
 }
 
 /* Create the principal for HTTP requests without a token. It is not the operator, because every
@@ -168,7 +189,8 @@ static void say_where(const struct fronts *f, const struct places *p)
 	if (p->has_socket)
 		fprintf(stderr, "retort: listening at %s\n", p->socket);
 	for (size_t i = 0; i < p->n_inet; i++)
-		fprintf(stderr, "retort: listening at http://%s\n", p->inet[i].text);
+		fprintf(stderr, "retort: listening at http%s://%s\n", f->tls ? "s" : "",
+			p->inet[i].text);
 }
 
 static int open_http(struct fronts *f, struct places *p, struct err *err)
@@ -177,6 +199,7 @@ static int open_http(struct fronts *f, struct places *p, struct err *err)
 	const struct http_config config = {.loop = service_loop(f->service),
 		.context = &f->context,
 		.tokens = f->tokens,
+		.tls = f->tls,
 		.hosts = {.hosts = args->allow_host.item,
 			.n_hosts = args->allow_host.n,
 			.origins = args->allow_origin.item,
@@ -278,6 +301,8 @@ static void close_fronts(struct fronts *f)
 	while (f->n_open > 0 || front_set_stop(f->foreign))
 		service_turn(f->service);
 	mcp_front_close(&f->mcp);
+	if (f->ports)
+		port_way_close(f->ports);
 }
 
 static void add_routes(struct fronts *f)
@@ -339,13 +364,44 @@ static int try_front_box(struct fronts *f, const struct places *places, struct e
 
 static int open_tokens(struct fronts *f, const struct places *places, struct err *err)
 {
+	const struct serve_args *args = f->args;
 	int r = try_front_box(f, places, err);
 	if (r == 0)
 		r = open_anyone(f, err);
-	if (r < 0 || !f->args->token_file)
-		return r;
-	r = token_list_open(&f->tokens, f->args->token_file, service_context(f->service), err);
-	return r < 0 ? r : service_watch(f->service, SIGHUP, on_hangup, f, err);
+	if (r == 0 && args->token_file)
+		r = token_list_open(&f->tokens, args->token_file, service_context(f->service), err);
+	return r;
+}
+
+/* Read the certificate and its key. The warden, from which the boxes are made, runs already, so
+ * that no box was ever a copy of a process that knew the key. */
+static int open_tls(struct fronts *f, const struct places *places, struct err *err)
+{
+	const struct serve_args *args = f->args;
+	if (!args->tls_cert && !args->tls_key)
+		return 0;
+	if (!args->tls_cert || !args->tls_key)
+		return err_fail(err, ERR_USAGE, "--tls-cert FILE --tls-key FILE",
+			"--tls-%s without --tls-%s", args->tls_cert ? "cert" : "key",
+			args->tls_cert ? "key" : "cert");
+	if (places->n_inet == 0)
+		return err_fail(err, ERR_USAGE, "--listen 127.0.0.1:8765",
+			"--tls-cert without --listen: only HTTP has TLS");
+	int r = tls_identity_open(&f->tls, args->tls_cert, args->tls_key, err);
+	if (r == 0)
+		warn_of_certificate(f);
+	return r;
+}
+
+/* Read what SIGHUP reads again: the tokens and the certificate. */
+static int open_secrets(struct fronts *f, const struct places *places, struct err *err)
+{
+	int r = open_tokens(f, places, err);
+	if (r == 0)
+		r = open_tls(f, places, err);
+	if (r == 0 && (f->tokens || f->tls))
+		r = service_watch(f->service, SIGHUP, on_hangup, f, err);
+	return r;
 }
 
 static int serve(const struct serve_args *args, struct places *places, struct err *err)
@@ -380,7 +436,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		front_set_close(f.foreign);
 		return r;
 	}
-	r = open_tokens(&f, places, err);
+	r = open_secrets(&f, places, err);
 	if (r == 0)
 		r = open_socket(&f, places, err);
 	if (r == 0) {
@@ -397,13 +453,12 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 	if (r > 0)
 		drain(&f);
 	close_fronts(&f);
-	if (f.ports)
-		port_way_close(f.ports);
 	service_close(f.service);
 	mcp_front_done(&f.mcp);
 	front_set_close(f.foreign);
 	free(f.routes);
 	token_list_close(f.tokens);
+	tls_identity_close(f.tls);
 	principal_free(f.anyone);
 	return MIN(r, 0);
 }

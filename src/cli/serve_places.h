@@ -13,7 +13,7 @@
 
 struct serve_args {
 	const char *socket, *state, *profile, *token_file, *model, *key_file, *prices;
-	const char *tools, *skills;
+	const char *tools, *skills, *tls_cert, *tls_key;
 	struct opt_list listen, front, allow_host, allow_origin;
 	bool no_socket, no_journal, quiet, commands, help;
 	uint64_t session_ttl_ms, session_idle_ms, retain_ms, max_sessions, max_memory_bytes;

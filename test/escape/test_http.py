@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What somebody who reaches the engine's port, or makes a browser reach it, cannot do."""
 
+import hashlib
 import os
 import re
 import socket
+import ssl
 import sys
 import threading
 
@@ -287,6 +289,87 @@ class Flood(harness.Case):
                     "told")
             done = server.rpc("step.run", session=session, code=code)
             self.assertEqual(done["value"]["text/plain"], "[]")
+
+
+class Tls(harness.Case):
+    """Somebody on the network, and code in a box, against an engine with a certificate."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tls = web.Identity()
+        cls.addClassCleanup(cls.tls.close)
+        cls.server = web.Server("--connections", "20", tokens=f"ann {web.TOKEN}\n", tls=cls.tls)
+        cls.addClassCleanup(cls.server.stop)
+        cls.bearer = {"Authorization": f"Bearer {web.TOKEN}"}
+
+    def test_T_HTTP_TLS_talk_in_the_clear(self):
+        """A request without TLS, with the token that a careless client sends: it is not served, and its answer tells nothing."""
+        with web.Raw(self.server.port) as raw:
+            raw.say(web.post(CREATE, **self.bearer))
+            answer = raw.answer()
+            self.assertEqual(answer.status, 400)
+            self.assertNotIn(web.TOKEN.encode(), answer.body)
+            self.assertTrue(raw.is_closed())
+        self.assertEqual(sessions(self.server, self.bearer), [])
+
+    def test_T_HTTP_TLS_old_protocols(self):
+        """Somebody in between has the client offer TLS 1.1 at most."""
+        context = self.tls.context()
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=web.ANSWER_S) as sock:
+            with self.assertRaises((ssl.SSLError, ConnectionError)):
+                context.wrap_socket(sock, server_hostname="localhost")
+
+    def test_T_HTTP_TLS_flood_of_handshakes(self):
+        """Connections that begin a handshake and do not go on: others are served, and memory is bounded."""
+        hello, before = ssl.MemoryBIO(), self.server.memory_bytes()
+        client = self.tls.context().wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost")
+        with self.assertRaises(ssl.SSLWantReadError):
+            client.do_handshake()
+        data, held = hello.read(), []
+        for i in range(300):
+            sock = socket.create_connection(("127.0.0.1", self.server.port), timeout=web.ANSWER_S)
+            self.addCleanup(sock.close)
+            held.append(sock)
+            try:
+                sock.sendall(data)
+            except ConnectionError:
+                pass
+            if i % 100 == 99:
+                self.assertEqual(sessions(self.server, self.bearer), [])
+        if not harness.IS_SANITIZED:
+            self.assertLess(self.server.memory_bytes() - before, 30 << 20)
+
+    def test_T_HTTP_TLS_key_in_a_box(self):
+        """The file is out of reach, and no copy of the key is in the memory of a box."""
+        with open(self.tls.key, "rb") as f:
+            der = ssl.PEM_cert_to_DER_cert(f.read().decode().replace("PRIVATE KEY", "CERTIFICATE"))
+        scalar = der[der.index(b"\x04\x20") + 2:][:32]
+        code = f"""
+import hashlib, os
+found, first = [], bytes.fromhex("{scalar[:8].hex()}")
+for line in open("/proc/self/maps"):
+    span, flags = line.split()[:2]
+    begin, end = (int(x, 16) for x in span.split("-"))
+    if "r" not in flags or "[v" in line: continue
+    try:
+        with open("/proc/self/mem", "rb", 0) as f:
+            f.seek(begin)
+            data = f.read(end - begin)
+    except (OSError, OverflowError): continue
+    at = data.find(first)
+    while at >= 0:
+        found.append(hashlib.sha256(data[at + 8:at + 32]).hexdigest())
+        at = data.find(first, at + 1)
+(os.path.exists({self.tls.key!r}), len(found) > 0, "{hashlib.sha256(scalar[8:]).hexdigest()}" in found)
+"""
+        session = self.server.rpc("session.create", self.bearer)["session"]
+        record = self.server.rpc("step.run", self.bearer, session=session, code=code)
+        self.server.rpc("session.close", self.bearer, session=session)
+        # The code finds its own copy of the first bytes, but nothing that goes on as the key does.
+        self.assertEqual(record.get("value", {}).get("text/plain"), "(False, True, False)", record)
 
 
 if __name__ == "__main__":

@@ -291,7 +291,10 @@ class Case(harness.Case):
         return f"{port}-{session or self.session}.localhost:{self.server.port}"
 
     def ws(self, path, headers=None, **options):
-        return connect(f"ws://127.0.0.1:{self.server.port}{path}",
+        tls = self.server.tls
+        if tls:
+            options["ssl"] = tls.context()
+        return connect(f"ws{'s' if tls else ''}://127.0.0.1:{self.server.port}{path}",
                        bearer(self.token) if headers is None else headers, **options)
 
     def memory(self):

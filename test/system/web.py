@@ -11,7 +11,9 @@ import json
 import os
 import re
 import signal
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -61,19 +63,66 @@ def post(body, **more):
     return head(length=len(body), **more) + body
 
 
+class Identity:
+    """A CA of the test's own, and a certificate of it for `names` with its key."""
+
+    def __init__(self, names=("DNS:localhost", "DNS:*.localhost", "DNS:*.e2b.test", "IP:127.0.0.1")):
+        self.dir = tempfile.mkdtemp(prefix="tls", dir=harness.TMP)
+        self.ca, self.cert, self.key = (os.path.join(self.dir, name) for name in ("ca.pem", "cert.pem", "key.pem"))
+        self.make_key(self.key)
+        self.make_key(self.ca + ".key")
+        self.openssl("req", "-x509", "-new", "-key", self.ca + ".key", "-out", self.ca, "-days", "2", "-subj", "/CN=test-ca",
+                     "-addext", "keyUsage=critical,keyCertSign")
+        self.sign(names)
+
+    def openssl(self, *args, **options):
+        subprocess.run(["openssl", *args], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self.dir,
+                       **options)
+
+    def make_key(self, path):
+        self.openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
+        os.chmod(path, 0o600)
+
+    def sign(self, names, *options):
+        """Make the certificate anew; `options` are those of openssl x509."""
+        ext = os.path.join(self.dir, "ext")
+        with open(ext, "w", encoding="utf-8") as f:
+            f.write(f"subjectAltName={','.join(names)}\nbasicConstraints=critical,CA:FALSE\n")
+        self.openssl("req", "-new", "-key", self.key, "-out", "csr", "-subj", "/CN=engine")
+        self.openssl("x509", "-req", "-in", "csr", "-CA", self.ca, "-CAkey", self.ca + ".key", "-CAcreateserial",
+                     "-extfile", ext, "-out", self.cert, *(options or ("-days", "1")))
+
+    @property
+    def options(self):
+        return ["--tls-cert", self.cert, "--tls-key", self.key]
+
+    def context(self):
+        context = ssl.create_default_context(cafile=self.ca)
+        context.set_alpn_protocols(["http/1.1"])
+        return context
+
+    def close(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
 class Raw:
     """A connection that says what the test wants."""
 
-    def __init__(self, port, buffer_bytes=None):
+    def __init__(self, port, buffer_bytes=None, tls=None):
         self.sock = socket.socket()
         if buffer_bytes:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
         self.sock.settimeout(ANSWER_S)
         self.sock.connect(("127.0.0.1", port))
+        if tls:
+            self.sock = tls.context().wrap_socket(self.sock, server_hostname="localhost")
         self.file = self.sock.makefile("rb")
 
     def say(self, data):
-        self.sock.sendall(data)
+        try:
+            self.sock.sendall(data)
+        except ssl.SSLEOFError as e:
+            raise ConnectionResetError from e
 
     def answer(self, has_body=True):
         """The next answer; None at the end of the connection."""
@@ -134,7 +183,10 @@ def events(chunks):
 class Server:
     """`retort serve --listen 127.0.0.1:0`, its log in a file."""
 
-    def __init__(self, *options, tokens=None, env=None, run=None):
+    tls = None  # an Identity, for HTTPS
+
+    def __init__(self, *options, tokens=None, env=None, run=None, tls=None):
+        self.tls = tls or self.tls
         self.dir = tempfile.mkdtemp(prefix="w", dir=harness.TMP)
         self.path = os.path.join(self.dir, "s")
         argv = [harness.RETORT, "serve", "--socket", self.path, "--state", os.path.join(self.dir, "state"),
@@ -143,14 +195,15 @@ class Server:
             self.tokens = os.path.join(self.dir, "tokens")
             self.write_tokens(tokens)
             argv += ["--token-file", self.tokens]
+        argv += self.tls.options if self.tls else []
         if "--listen" not in options and not run:
             argv += ["--listen", "127.0.0.1:0"]
         self.log = open(os.path.join(self.dir, "log"), "wb")
         self.process = (run or subprocess.Popen)(
             [*argv, *options], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             env=harness.environment(env), cwd=self.dir)
-        self.wait_for("http://", lambda: self.process.poll() is not None)
-        found = re.search(r"listening at http://(\S+):(\d+)", self.said())
+        self.wait_for("listening at http", lambda: self.process.poll() is not None)
+        found = re.search(r"listening at https?://(\S+):(\d+)", self.said())
         if not found:
             raise AssertionError(f"no engine: {self.said()}")
         self.host, self.port = found[1], int(found[2])
@@ -168,10 +221,12 @@ class Server:
         return self.said()
 
     def connect(self, timeout=ANSWER_S):
+        if self.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.tls.context())
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def raw(self, **options):
-        return Raw(self.port, **options)
+        return Raw(self.port, tls=self.tls, **options)
 
     def request(self, method, path, body=None, headers=None, connection=None):
         c = connection or self.connect()

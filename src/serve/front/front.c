@@ -365,11 +365,19 @@ static bool is_taken(const struct front_set *f, const struct http_route *route)
 	return false;
 }
 
+static bool opens_site(
+	void *arg, const struct http_exchange *x, const struct operation_context **context)
+{
+	const struct front_place *place = arg;
+	return place->front->wire->opens_site(&place->front->state, x, context);
+}
+
 static void add_route(
 	struct front_set *f, struct front *front, const struct front_row *row, const char *below)
 {
 	struct front_place *place = &f->places[f->n_routes];
 	bool is_rest = !below && strcmp(row->path, "/") == 0;
+	bool is_first = below && row == front->wire->rows;
 	*place = (struct front_place){.front = front, .row = row};
 	if (below)
 		snprintf(place->below, sizeof place->below, "/%s", below);
@@ -382,9 +390,15 @@ static void add_route(
 		.key_header = "X-Api-Key",
 		.key_query = front->wire->key_query,
 		.key_cookie = front->wire->key_cookie,
+		/* A host of a site has the paths of the wire as they are. */
+		.site_ports = below ? NULL : front->wire->site_ports,
+		.n_site_ports = below ? 0 : front->wire->n_site_ports,
+		/* One route of the front asks for all. */
+		.opens_site = is_first && front->wire->opens_site ? opens_site : NULL,
 		.arg = place,
 		.start = start};
-	if (!is_taken(f, &route))
+	/* For requests to its own sites, a route does not compete with those of other fronts. */
+	if (route.n_site_ports > 0 || !is_taken(f, &route))
 		f->routes[f->n_routes++] = route;
 }
 
@@ -436,7 +450,7 @@ int front_set_open(struct front_set **out, const struct front_set_config *config
 	int n_rows = count_rows(config, err);
 	if (n_rows < 0)
 		return n_rows;
-	size_t n_names = config->n_names, n_routes = 2 * (size_t)n_rows + 1;
+	size_t n_names = config->n_names, n_routes = 2 * (size_t)n_rows + n_names;
 	struct front_set *f = xnew(struct front_set);
 	f->fronts = xcalloc(n_names + 1, sizeof *f->fronts);
 	f->places = xcalloc(n_routes, sizeof *f->places);
@@ -447,9 +461,13 @@ int front_set_open(struct front_set **out, const struct front_set_config *config
 		f->fronts[f->n_fronts].state.idle_ms = config->idle_ms;
 		add_routes(f, &f->fronts[f->n_fronts++]);
 	}
-	/* What nothing else serves is answered in the way of the first front. */
-	if (n_names > 0)
-		add_route(f, f->fronts, &f->fronts->wire->rows[f->fronts->wire->n_rows - 1], NULL);
+	/* What nothing else serves is answered in the way of the first front, and at a site in the
+	 * way of its own. */
+	for (size_t i = 0; i < n_names; i++) {
+		const struct front_wire *wire = f->fronts[i].wire;
+		if (i == 0 || wire->n_site_ports > 0)
+			add_route(f, &f->fronts[i], &wire->rows[wire->n_rows - 1], NULL);
+	}
 	*out = f;
 	return 0;
 }

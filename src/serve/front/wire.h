@@ -30,6 +30,12 @@ struct front_wire {
 	bool may_be_empty; /* a POST may have no body, and no content type, unless a page sends it
 			    */
 	const char *key_query, *key_cookie; /* as in struct http_route */
+	/* As in struct http_route: ports of sites that the wire serves itself, by its rows, and who
+	 * may go to the other sites without a token of the engine. @state is that of the wire. */
+	const uint16_t *site_ports;
+	size_t n_site_ports;
+	bool (*opens_site)(struct front_state *state, const struct http_exchange *x,
+		const struct operation_context **context);
 	/* Answer that the request has failed, by front_answer(). @status is that which fits
 	 * @err. */
 	void (*fail)(struct front_call *c, unsigned status, const struct err *err);

@@ -50,12 +50,32 @@ static unsigned find(const struct http_exchange *x, const char *name, struct fie
 	return f->n;
 }
 
+static bool has_site_port(const struct http_route *r, uint16_t port)
+{
+	for (size_t i = 0; i < r->n_site_ports; i++)
+		if (r->site_ports[i] == port)
+			return true;
+	return false;
+}
+
+/* Return whether the port of the site is one of a route, and not one of the session. */
+static bool is_own_port(const struct http_exchange *x)
+{
+	const struct http_config *config = &x->server->config;
+	for (size_t i = 0; i < config->n_routes; i++)
+		if (has_site_port(&config->routes[i], x->site.port))
+			return true;
+	return false;
+}
+
 /* Return whether the path of the request, or its host, is that of the route. */
 static bool is_for(const struct http_route *r, const struct http_exchange *x)
 {
 	size_t bytes = strlen(r->path);
-	if (x->site.port != 0)
+	if (x->site.port != 0 && !is_own_port(x))
 		return r->is_for_sites;
+	if (x->site.port != 0 && !has_site_port(r, x->site.port))
+		return false;
 	if (strcmp(r->path, "*") == 0)
 		return true;
 	return r->path[bytes - 1] == '/' && bytes > 1 ? strncmp(r->path, x->path, bytes) == 0
@@ -167,7 +187,8 @@ static int check_origin(struct http_exchange *x, struct err *err)
 		? origin_is_allowed(rules, origin.value)
 		: n == 1 && origin_is_named(rules, origin.value);
 	if (n == 0 || is_near ||
-		(n == 1 && find(x, "Host", &host) == 1 && origin_is_host(origin.value, host.value)))
+		(n == 1 && find(x, "Host", &host) == 1 &&
+			origin_is_host(origin.value, host.value, x->server->tls != NULL)))
 		return 0;
 	err_fail(err, ERR_DENIED, "retort serve --allow-origin ORIGIN allows them",
 		"pages of \"%.100s\" may not call", origin.value);
@@ -317,6 +338,23 @@ static void ask_for_token(struct http_exchange *x, bool is_wrong)
 			x, "WWW-Authenticate", "Basic realm=\"retort: the password is a token\"");
 }
 
+/* Ask the fronts whether a request to a site may go there without a token of this engine. */
+static bool opens_site(struct http_exchange *x)
+{
+	const struct http_config *config = &x->server->config;
+	const struct operation_context *context = NULL;
+	if (x->site.port == 0 || !x->route->is_for_sites)
+		return false;
+	for (size_t i = 0; i < config->n_routes; i++) {
+		const struct http_route *r = &config->routes[i];
+		if (r->opens_site && r->opens_site(r->arg, x, &context) && context) {
+			x->context = context;
+			return true;
+		}
+	}
+	return false;
+}
+
 static int check_token(struct http_exchange *x, struct err *err)
 {
 	char token[CREDENTIAL_BYTES];
@@ -333,6 +371,9 @@ static int check_token(struct http_exchange *x, struct err *err)
 		x->has_token = x->connection->is_proven = true;
 		return 0;
 	}
+	/* That proves nothing about the client, which may need no secret. */
+	if (opens_site(x))
+		return 0;
 	http_count(x->server, METRICS_UNAUTHORIZED, 1);
 	ask_for_token(x, is_wrong);
 	err_fail(err, ERR_AUTH,

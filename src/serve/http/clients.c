@@ -33,6 +33,8 @@ void http_on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 		c->next->link = c->link;
 	s->n_connections--;
 	http_count(s, METRICS_CONNECTIONS, -1);
+	if (c->tls)
+		tls_client_release(c->tls);
 	free(c->target);
 	free(c);
 }
@@ -74,17 +76,21 @@ static bool has_place(struct http_server *s, const struct address *peer)
 
 static void take_client(struct http_server *s, int taken, const struct address *peer)
 {
-	cleanup_fd int fd = taken;
-	struct http_connection *c = xnew(struct http_connection);
+	struct tls_client *tls = NULL;
 	bool is_surplus = !has_place(s, peer);
+	tcp_set_options(taken);
+	cleanup_fd int fd = s->tls ? tls_client_open(s->tls, taken, &tls) : taken;
+	if (fd < 0)
+		return;
+	struct http_connection *c = xnew(struct http_connection);
 	*c = (struct http_connection){.server = s,
 		.fd = fd,
+		.tls = tls,
 		.peer = *peer,
 		.next = s->connections,
 		.link = &s->connections,
 		.since_ms = timer_now(),
 		.is_surplus = is_surplus};
-	tcp_set_options(fd);
 	if (c->next)
 		c->next->link = &c->next;
 	s->connections = c;
@@ -98,6 +104,8 @@ static void take_client(struct http_server *s, int taken, const struct address *
 			c->next->link = &s->connections;
 		s->n_connections--;
 		http_count(s, METRICS_CONNECTIONS, -1);
+		if (tls)
+			tls_client_release(tls);
 		free(c);
 	}
 }
@@ -150,11 +158,16 @@ static bool is_over(struct http_connection *c)
 	return had_left && c->has_left;
 }
 
+uint64_t http_heard_bytes(const struct http_connection *c)
+{
+	return c->tls ? tls_client_heard_bytes(c->tls) : tcp_heard_bytes(c->fd);
+}
+
 static bool is_late(struct http_connection *c, uint64_t now)
 {
 	const struct http_config *config = &c->server->config;
 	const struct http_exchange *x = c->x;
-	if (c->phase == HTTP_WAITING && !c->has_begun && tcp_heard_bytes(c->fd) > c->heard_bytes) {
+	if (c->phase == HTTP_WAITING && !c->has_begun && http_heard_bytes(c) > c->heard_bytes) {
 		c->has_begun = true;
 		c->since_ms = now;
 	}

@@ -83,12 +83,36 @@ static bool is_loopback(const char *name, bool is_bracketed)
 	return is_loopback_name(name);
 }
 
+/* Return the domain of a rule such as "*.engine.example" or ".engine.example", or NULL. */
+static const char *domain(const char *rule)
+{
+	const char *dot = rule[0] == '*' ? rule + 1 : rule;
+	return dot[0] == '.' ? dot + 1 : NULL;
+}
+
 static bool is_in_list(const struct host_rules *rules, const char *name)
 {
 	for (size_t i = 0; i < rules->n_hosts; i++)
-		if (strcasecmp(rules->hosts[i], name) == 0)
+		if (!domain(rules->hosts[i]) && strcasecmp(rules->hosts[i], name) == 0)
 			return true;
 	return false;
+}
+
+static bool is_domain(const struct host_rules *rules, const char *name)
+{
+	for (size_t i = 0; i < rules->n_hosts; i++) {
+		const char *of = domain(rules->hosts[i]);
+		if (of && strcasecmp(of, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Return whether @name is one label below a domain. */
+static bool is_below_domain(const struct host_rules *rules, const char *name)
+{
+	const char *dot = strchr(name, '.');
+	return dot && is_name(name) && is_domain(rules, dot + 1);
 }
 
 bool host_is_allowed(const struct host_rules *rules, const char *host)
@@ -99,7 +123,8 @@ bool host_is_allowed(const struct host_rules *rules, const char *host)
 	if (!split(host, name, &is_bracketed))
 		return false;
 	return is_address(name, is_bracketed) || is_loopback(name, is_bracketed) ||
-		(!is_bracketed && is_in_list(rules, name)) || host_read_site(rules, host, &site);
+		(!is_bracketed && (is_in_list(rules, name) || is_below_domain(rules, name))) ||
+		host_read_site(rules, host, &site);
 }
 
 bool host_read_site(const struct host_rules *rules, const char *host, struct host_site *out)
@@ -116,7 +141,8 @@ bool host_read_site(const struct host_rules *rules, const char *host, struct hos
 		return false;
 	*dash = *dot = '\0';
 	if (num_parse_count(name, (struct num_range){1, UINT16_MAX}, &port, &err) < 0 ||
-		!(strcasecmp(dot + 1, "localhost") == 0 || is_in_list(rules, dot + 1)))
+		!(strcasecmp(dot + 1, "localhost") == 0 || is_in_list(rules, dot + 1) ||
+			is_domain(rules, dot + 1)))
 		return false;
 	out->port = (uint16_t)port;
 	snprintf(out->session, sizeof out->session, "%s", dash + 1);
@@ -154,21 +180,32 @@ bool origin_is_allowed(const struct host_rules *rules, const char *origin)
 		!host_read_site(rules, host, &site);
 }
 
-bool origin_is_host(const char *origin, const char *host)
+bool origin_is_host(const char *origin, const char *host, bool is_tls)
 {
+	static const char plain[] = "http:";
 	const char *of = authority(origin);
-	return of && strcasecmp(of, host) == 0;
+	bool is_plain = strncasecmp(origin, plain, sizeof plain - 1) == 0;
+	return of && strcasecmp(of, host) == 0 && !(is_tls && is_plain);
 }
 
 int host_rules_check(const struct host_rules *rules, struct err *err)
 {
 	char name[NAME_BYTES];
 	bool is_bracketed;
-	for (size_t i = 0; i < rules->n_hosts; i++)
-		if (!is_name(rules->hosts[i]))
+	for (size_t i = 0; i < rules->n_hosts; i++) {
+		const char *of = domain(rules->hosts[i]);
+		if (!is_name(of ? of : rules->hosts[i]))
 			return err_fail(err, ERR_USAGE,
-				"a name as in https://name:port/, without the port",
+				"a name as in https://name:port/, without the port, or *.name",
 				"--allow-host \"%.100s\" is not a host name", rules->hosts[i]);
+		/* Whoever can register a name there could bind it to this address. */
+		const char *dot = of ? strchr(of, '.') : NULL;
+		if (of && (!dot || !dot[1]))
+			return err_fail(err, ERR_USAGE,
+				"a domain of your own, such as *.engine.example",
+				"--allow-host \"%.100s\" would be a whole top-level domain",
+				rules->hosts[i]);
+	}
 	for (size_t i = 0; i < rules->n_origins; i++) {
 		const char *host = authority(rules->origins[i]);
 		if (!host || !split(host, name, &is_bracketed) ||

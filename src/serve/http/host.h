@@ -14,7 +14,9 @@
  * address (DNS rebinding). The page can then even read the responses. The header Host of such a
  * request has the name of the site. */
 struct host_rules {
-	/* Allowed hosts besides loopback names, such as "engine.example". */
+	/* Allowed hosts besides loopback names, such as "engine.example". "*.engine.example" or
+	 * ".engine.example" allows every name with one label in front of the domain, and sites of
+	 * the domain, but not the domain itself. */
 	const char *const *hosts;
 	size_t n_hosts;
 	const char *const *origins; /* allowed origins, such as "https://console.example" */
@@ -37,12 +39,13 @@ bool origin_is_allowed(const struct host_rules *rules, const char *origin);
 bool origin_is_named(const struct host_rules *rules, const char *origin);
 
 /* Return whether @origin is the origin of @host, a value of the header Host: the page comes from
- * this very server. */
-bool origin_is_host(const char *origin, const char *host);
+ * this very server. @is_tls: the server speaks TLS, so that it has no page of "http://". Otherwise
+ * a proxy in front of it may. */
+bool origin_is_host(const char *origin, const char *host, bool is_tls);
 
-/* A port of a session that has a host name of its own: PORT-SESSION.NAME. NAME is localhost or a
- * name in `hosts`. So its pages have an origin of their own, and browsers keep their cookies and
- * storage apart. */
+/* A port of a session that has a host name of its own: PORT-SESSION.NAME. NAME is localhost, or
+ * a name or the domain of a wildcard in `hosts`. So its pages have an origin of their own, and
+ * browsers keep their cookies and storage apart. */
 enum { HOST_SESSION_BYTES = 64 };
 struct host_site {
 	uint16_t port; /* 0: this is no such host */

@@ -31,6 +31,16 @@ struct http_route {
 	/* `start` is called before the body, which the handler takes with http_take_body(). */
 	bool is_streamed;
 	bool is_for_sites; /* it also gets all requests to hosts that are sites (host.h) */
+	/* Ports of sites that are this route's and no port of a session: it also gets requests to
+	 * them, if method and path fit. No route with `is_for_sites` gets a request to such a
+	 * port. Borrowed; NULL if there are none. */
+	const uint16_t *site_ports;
+	size_t n_site_ports;
+	/* Asked, for a request to another site that has no valid token, whether it may go to the
+	 * site nevertheless. Returns: whether it may; @context then has the caller as which it
+	 * goes, and outlives the exchange. NULL: it may not. */
+	bool (*opens_site)(
+		void *arg, const struct http_exchange *x, const struct operation_context **context);
 	/* The token may come in each way of credential.h, not only as a bearer token. */
 	bool is_for_browsers;
 	/* Another header that may have the token, or NULL. If it is set, the token may also be the

@@ -9,6 +9,7 @@
 #include "serve/http/linger.h"
 #include "net/microhttpd.h"
 #include "serve/http/server.h"
+#include "serve/tls/tls_client.h"
 
 enum { HTTP_CHECK_MS = 500, HTTP_PART_BYTES = 64 << 10, HTTP_BEAT_MS = 15000 };
 enum { HTTP_STUCK_MS = 10000 };
@@ -25,7 +26,9 @@ struct http_connection {
 	struct http_server *server;
 	struct MHD_Connection *mhd;
 	struct http_exchange *x; /* the current exchange */
-	int fd;			 /* the client's socket; the library closes it */
+	/* The client's socket, or with TLS a socket in its place; the library closes it. */
+	int fd;
+	struct tls_client *tls; /* NULL without TLS */
 	struct address peer;
 	char *target; /* of the current request, as the client sent it */
 	enum http_phase phase;
@@ -124,6 +127,7 @@ struct http_server {
 	unsigned n_given, n_closed;
 	struct http_connection *connections;
 	struct http_exchange *exchanges;
+	struct tls_clients *tls; /* NULL without TLS */
 	struct lingerers lingerers;
 	size_t bodies_bytes;
 	/* List of the requests that wait for their turn (schedule.c). */
@@ -173,6 +177,10 @@ void http_on_completed(
 	void *arg, struct MHD_Connection *mhd, void **slot, enum MHD_RequestTerminationCode how);
 void http_on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
 	enum MHD_ConnectionNotificationCode code);
+
+/* Return how many bytes the client has sent, including those that nobody has read yet. With TLS,
+ * those of its records. */
+uint64_t http_heard_bytes(const struct http_connection *c);
 
 /* Callbacks of the loop: accept clients; check all connections. */
 void http_on_accept(uv_poll_t *poll, int status, int events);

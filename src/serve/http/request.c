@@ -83,6 +83,8 @@ static void on_linger(uv_timer_t *timer)
 static void linger(struct http_exchange *x)
 {
 	struct http_server *s = x->server;
+	if (x->connection->tls) /* it reads on by itself */
+		return;
 	linger_add(&s->lingerers, x->connection->fd, timer_now());
 	timer_start(&s->linger, on_linger, LINGER_EACH_MS, LINGER_EACH_MS);
 }
@@ -252,7 +254,7 @@ static void wait_for_next(struct http_connection *c)
 	c->phase = HTTP_WAITING;
 	c->has_begun = false;
 	c->since_ms = timer_now();
-	c->heard_bytes = tcp_heard_bytes(c->fd);
+	c->heard_bytes = http_heard_bytes(c);
 }
 
 static void log_it(const struct http_exchange *x)

@@ -112,16 +112,21 @@ static struct MHD_Daemon *start(struct http_server *s)
 		MHD_OPTION_END);
 }
 
-static void on_handle_closed(uv_handle_t *handle)
+static void note_closed(void *arg)
 {
-	struct http_server *s = handle->data;
+	struct http_server *s = arg;
 	if (--s->n_handles > 0)
 		return;
 	void (*closed)(void *) = s->closed;
-	void *arg = s->arg;
+	void *closed_arg = s->arg;
 	free(s);
 	if (closed)
-		closed(arg);
+		closed(closed_arg);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	note_closed(handle->data);
 }
 
 int http_server_open(struct http_server **out, const struct http_config *config, struct err *err)
@@ -149,6 +154,11 @@ int http_server_open(struct http_server **out, const struct http_config *config,
 	(void)uv_timer_init(config->loop, &s->linger);
 	(void)uv_timer_init(config->loop, &s->turn);
 	s->n_handles = 5;
+	if (config->tls)
+		s->tls = tls_clients_open(&(struct tls_clients_config){.loop = config->loop,
+			.identity = config->tls,
+			.handshake_ms = config->request_ms,
+			.idle_ms = config->idle_ms});
 	s->poll.data = s->wake.data = s->check.data = s->linger.data = s->turn.data = s;
 	(void)uv_poll_start(&s->poll, UV_READABLE, on_poll);
 	timer_start(&s->check, http_on_check, HTTP_CHECK_MS, HTTP_CHECK_MS);
@@ -240,6 +250,10 @@ void http_server_close(struct http_server *s, void (*closed)(void *arg), void *a
 	s->is_closing = true;
 	(void)uv_poll_stop(&s->poll);
 	s->lib.stop_daemon(s->mhd);
+	if (s->tls) {
+		s->n_handles++;
+		tls_clients_close(s->tls, note_closed, s);
+	}
 	for (struct http_exchange *x = s->exchanges; x; x = x->next) {
 		if (x->response)
 			s->lib.destroy_response(take_ptr(x->response));

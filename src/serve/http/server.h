@@ -6,6 +6,7 @@
 #include "serve/http/http.h"
 #include "serve/http/log.h"
 #include "serve/http/token.h"
+#include "serve/tls/identity.h"
 
 struct http_server;
 
@@ -27,6 +28,7 @@ struct http_config {
 	/* Context of callers if no tokens are configured, and for routes without a token. */
 	const struct operation_context *context;
 	struct token_list *tokens; /* NULL if callers need no token */
+	struct tls_identity *tls;  /* NULL if clients speak plain HTTP */
 	struct host_rules hosts;
 	const struct http_route *routes; /* borrowed */
 	size_t n_routes;

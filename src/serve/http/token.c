@@ -2,21 +2,17 @@
 #include "serve/http/token.h"
 
 #include "base/alloc.h"
-#include "base/buf.h"
-#include "base/fd.h"
 #include "base/num.h"
+#include "serve/private_file.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { SETTING_BYTES = 64 };
 
@@ -226,58 +222,18 @@ int token_parse(
 	return 0;
 }
 
-/* ---- reading the token file ---- */
-
-/* Check the owner and the mode of the file. If it belongs to root, its group may read it, because
- * systemd passes credentials in this form. */
-static int check_file(int fd, const char *path, struct err *err)
-{
-	struct stat st;
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, ERR_IO, errno, "token file %.150s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_fail(err, ERR_USAGE,
-			"a text file with a line for each caller: NAME TOKEN",
-			"token file %.150s is not a regular file", path);
-	mode_t forbidden = st.st_uid == 0 && geteuid() != 0 ? S_IRWXO | S_IWGRP : S_IRWXG | S_IRWXO;
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return err_fail(err, ERR_ACCESS, "it must belong to the engine's user or to root",
-			"token file %.150s is another user's", path);
-	if (st.st_mode & forbidden)
-		return err_fail(err, ERR_ACCESS, "chmod 600, and make new tokens",
-			"token file %.150s: others may read it (mode %03o)", path,
-			(unsigned)st.st_mode & 0777);
-	return 0;
-}
-
 static int read_file(const char *path, struct token_row **rows, size_t *n_rows, struct err *err)
 {
-	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		int sys = errno;
-		return err_fail_sys(err, sys == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS, sys,
-			"a line for each caller: NAME TOKEN, from openssl rand -hex 32",
-			"token file %.150s", path);
-	}
-	int r = check_file(fd, path, err);
+	static const struct private_file file = {.what = "token file",
+		.form = "a line for each caller: NAME TOKEN, from openssl rand -hex 32",
+		.spill = "chmod 600, and make new tokens",
+		.max_bytes = TOKEN_FILE_BYTES};
+	char *text;
+	int r = private_file_read(&file, path, &text, err);
 	if (r < 0)
 		return r;
-	char *text = malloc(TOKEN_FILE_BYTES + 1);
-	if (!text)
-		return err_set(err, ERR_NO_MEMORY, "no memory for tokens");
-	ssize_t n = fd_read_all(fd, text, TOKEN_FILE_BYTES);
-	if (n < 0)
-		r = n == -E2BIG ? err_set(err, ERR_LIMIT, "token file %.150s of over 1 MiB", path)
-				: err_sys(err, ERR_IO, (int)-n, "token file %.150s", path);
-	if (r == 0 && memchr(text, '\0', (size_t)n))
-		r = err_set(err, ERR_USAGE, "token file %.150s is not a text", path);
-	if (r == 0) {
-		text[n] = '\0';
-		r = token_parse(path, text, rows, n_rows, err);
-	}
-	if (n > 0)
-		sodium_memzero(text, (size_t)n);
-	free(text);
+	r = token_parse(path, text, rows, n_rows, err);
+	private_file_free(text);
 	return r;
 }
 

@@ -72,6 +72,60 @@ TEST(hosts)
 			printf("# \"%s\"\n", rows[i].host);
 }
 
+TEST(names_below_a_domain)
+{
+	static const char *const domains[] = {"*.e2b.test", ".boxes.example"};
+	static const struct host_rules wild = {domains, 2, NULL, 0};
+	static const struct {
+		const char *host;
+		bool is_allowed;
+		unsigned port; /* of its site */
+	} rows[] = {
+		{"api.e2b.test", true, 0},
+		{"API.E2B.test.:443", true, 0},
+		{"sandbox.boxes.example:8765", true, 0},
+		{"49983-abc.e2b.test", true, 49983},
+		{"8000-abc.boxes.example:1", true, 8000},
+		{"e2b.test", false, 0},
+		{".e2b.test", false, 0},
+		{"*.e2b.test", false, 0},
+		{"a.b.e2b.test", false, 0},
+		{"8000-abc.x.e2b.test", false, 0},
+		{"evile2b.test", false, 0},
+		{"api.e2b.test.evil.example", false, 0},
+		{"api.test", false, 0},
+		{"a@b.e2b.test", false, 0},
+		{"evil.example/.e2b.test", false, 0},
+		{"[api.e2b.test]", false, 0},
+	};
+	struct host_site site;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		bool is_site = host_read_site(&wild, rows[i].host, &site);
+		if (!CHECK_INT(host_is_allowed(&wild, rows[i].host), rows[i].is_allowed) ||
+			!CHECK_INT(is_site, rows[i].port > 0) ||
+			!CHECK_INT(site.port, rows[i].port))
+			printf("# \"%s\"\n", rows[i].host);
+	}
+}
+
+TEST(domains_that_will_not_do)
+{
+	static const char *const bad[] = {"*", ".", "*.", "*.test", ".com", "*.com.", "**.e2b.test",
+		"*e2b.test", "*.*.e2b.test", "a.*.test", "..e2b.test", "*.e2b.test/",
+		"*.e2b.test:80"};
+	struct err err;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		const struct host_rules one = {&bad[i], 1, NULL, 0};
+		if (!CHECK(host_rules_check(&one, &err) < 0 && err.code == ERR_USAGE))
+			printf("# \"%s\"\n", bad[i]);
+	}
+	static const char *const good[] = {"*.e2b.test", ".e2b.test", "engine.example", "engine"};
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		const struct host_rules one = {&good[i], 1, NULL, 0};
+		CHECK_INT(host_rules_check(&one, &err), 0);
+	}
+}
+
 TEST(a_host_may_be_long)
 {
 	char host[2000];
@@ -189,8 +243,13 @@ TEST(pages_of_this_very_server)
 		{"", "", false},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (!CHECK_INT(origin_is_host(rows[i].origin, rows[i].host), rows[i].is_same))
+		if (!CHECK_INT(
+			    origin_is_host(rows[i].origin, rows[i].host, false), rows[i].is_same))
 			printf("# \"%s\" \"%s\"\n", rows[i].origin, rows[i].host);
+	/* Only a server without TLS may be that of a page of http. */
+	CHECK(origin_is_host("https://engine.example", "engine.example", true));
+	CHECK(!origin_is_host("http://engine.example", "engine.example", true));
+	CHECK(!origin_is_host("HTTP://engine.example", "engine.example", true));
 }
 
 TEST(what_accepts_events)
