@@ -40,6 +40,20 @@ void e2b_refuse(struct front_call *c, unsigned status, const char *fmt, ...)
 			json_new_text(text, strlen(text))));
 }
 
+void e2b_answer_text(struct front_call *c, unsigned status, const char *text)
+{
+	struct http_exchange *x = front_take(c);
+	if (x)
+		http_answer(x, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+/* Is the request one of the code interpreter? */
+static bool is_code(const struct front_call *c)
+{
+	const char *target = c->x ? http_target(c->x) : "";
+	return strstr(target, "/execute") || strstr(target, "/contexts");
+}
+
 /* Is the request one of Connect? */
 static bool is_rpc(const struct front_call *c)
 {
@@ -51,6 +65,8 @@ static void fail(struct front_call *c, unsigned status, const struct err *err)
 {
 	if (is_rpc(c))
 		e2b_rpc_fail(c, err);
+	else if (is_code(c))
+		e2b_answer_text(c, status, err->msg);
 	else
 		e2b_refuse(c, status, "%s%s%s", err->msg, err->hint[0] ? ": " : "", err->hint);
 }
@@ -110,7 +126,14 @@ bool e2b_is_secret(const char *right, const char *given)
 
 static void start_health(struct front_call *c)
 {
-	if (e2b_enter(c, E2B_ENVD_PORT))
+	const char *port = http_header(c->x, "E2b-Sandbox-Port");
+	bool is_code =
+		http_site(c->x)->port == E2B_CODE_PORT || (port && strcmp(port, "49999") == 0);
+	if (!e2b_enter(c, E2B_ENVD_PORT))
+		return;
+	if (is_code)
+		front_answer(c, 200, json_string("OK"));
+	else
 		front_answer_empty(c);
 }
 
@@ -146,7 +169,25 @@ static const struct front_row rows[] = {
 	{NULL, "/", nothing},
 };
 
+static const uint16_t site_ports[] = {E2B_ENVD_PORT, E2B_CODE_PORT};
+
+/* A port of a sandbox is open to whoever has its traffic token. */
+static bool opens_site(struct front_state *state, const struct http_exchange *x,
+	const struct operation_context **context)
+{
+	const struct e2b_sandbox *s =
+		state->own ? e2b_find(state->own, http_site(x)->session) : NULL;
+	const char *token = http_header(x, "E2B-Traffic-Access-Token");
+	if (!s || s->phase != E2B_RUNNING || !e2b_is_secret(s->traffic, token))
+		return false;
+	*context = s->context;
+	return true;
+}
+
 const struct front_wire front_e2b = {.name = "e2b",
+	.site_ports = site_ports,
+	.n_site_ports = ARRAY_LEN(site_ports),
+	.opens_site = opens_site,
 	.rows = rows,
 	.n_rows = ARRAY_LEN(rows),
 	.is_any_type = true,

@@ -86,6 +86,8 @@ struct e2b {
 
 /* Answer with the error of the control API: {"code": @status, "message": @message}. */
 void e2b_refuse(struct front_call *c, unsigned status, const char *fmt, ...) attr_printf(3, 4);
+/* Answer with a text, as the code interpreter does. */
+void e2b_answer_text(struct front_call *c, unsigned status, const char *text);
 /* Return the part of the request's path behind the first @dir, such as "/sandboxes/", without its
  * escapes. Returns: false if it is too long, or not a text. */
 bool e2b_read_path(const struct front_call *c, const char *dir, char out[E2B_PATH_BYTES]);

@@ -16,7 +16,7 @@ void cell_output_begin(struct cell_output *o, const char *name, int64_t count)
 	buf_clear(&o->err);
 	o->name = name;
 	o->count = count;
-	o->has_no_value = false;
+	o->has_no_value = o->is_whole = false;
 	o->n_told[0] = o->n_told[1] = o->n_displays = 0;
 }
 
@@ -109,13 +109,13 @@ json_t *cell_output_ask(struct cell_output *o, struct buf *prompt)
 
 /* Return the types of a display or value that a notebook shows. What retort adds for programs would
  * be shown instead of the text: application/json as a tree, and types of its own not at all. */
-static json_t *shown(const json_t *types)
+static json_t *shown(const struct cell_output *o, const json_t *types)
 {
 	json_t *data = json_copy(json_unconst(types));
 	const char *mime;
 	json_t *value;
 	void *next;
-	if (!json_object_get(data, "text/plain"))
+	if (o->is_whole || !json_object_get(data, "text/plain"))
 		return data;
 	json_object_foreach_safe(
 		data, next, mime, value) if (strcmp(mime, "application/json") == 0 ||
@@ -125,12 +125,12 @@ static json_t *shown(const json_t *types)
 }
 
 /* Make the output of a display. @event: its event, which may name it, or NULL. */
-static json_t *display_output(const json_t *types, const json_t *event)
+static json_t *display_output(const struct cell_output *o, const json_t *types, const json_t *event)
 {
 	const json_t *id = json_object_get(event, "display_id");
 	bool is_update = id && json_get_bool(event, "update");
 	json_t *output = json_pack("{s:s, s:o, s:{}}", "output_type",
-		is_update ? "update_display_data" : "display_data", "data", shown(types),
+		is_update ? "update_display_data" : "display_data", "data", shown(o, types),
 		"metadata");
 	if (id)
 		json_put_new(
@@ -144,7 +144,7 @@ static void add_value(const struct cell_output *o, json_t *outputs, const json_t
 	if (value && !o->has_no_value)
 		json_add_new(outputs,
 			json_pack("{s:s, s:I, s:o, s:{}}", "output_type", "execute_result",
-				"execution_count", (json_int_t)o->count, "data", shown(value),
+				"execution_count", (json_int_t)o->count, "data", shown(o, value),
 				"metadata"));
 }
 
@@ -163,7 +163,7 @@ json_t *cell_output_event(struct cell_output *o, const json_t *event)
 		release_out(o, outputs);
 		release_err(o, outputs, false);
 		o->n_displays++;
-		json_add_new(outputs, display_output(json_object_get(event, "data"), event));
+		json_add_new(outputs, display_output(o, json_object_get(event, "data"), event));
 	} else if (strcmp(name, "clear") == 0) {
 		release_out(o, outputs);
 		release_err(o, outputs, true);
@@ -211,7 +211,7 @@ static void end_text(struct cell_output *o, json_t *outputs, const json_t *recor
 	release_out(o, outputs);
 	add_stream(outputs, "stdout", rest, n);
 	for (size_t i = o->n_displays; i < json_array_size(displays); i++)
-		json_add_new(outputs, display_output(json_array_get(displays, i), NULL));
+		json_add_new(outputs, display_output(o, json_array_get(displays, i), NULL));
 	n = find_rest(o, 1, record, &rest);
 	if (buf_try(&o->err, rest, n) < 0) {
 		release_err(o, outputs, true);

@@ -30,6 +30,7 @@ struct cell_output {
 	const char *name;
 	int64_t count;	   /* the number of the cell: execution_count */
 	bool has_no_value; /* leave out the value of the last expression */
+	bool is_whole;	   /* keep all media types, also those that notebooks do not show */
 	struct buf out, err;
 	size_t n_told[2], n_displays; /* bytes of stdout and stderr, and displays, of events */
 };
