@@ -51,28 +51,126 @@ static void fail(struct front_call *c, unsigned status, const struct err *err)
 {
 	if (is_rpc(c))
 		e2b_rpc_fail(c, err);
-	else
+	else if (c->x && status == 429)
+		(void)http_set_header(c->x, "Retry-After", "1");
+	if (!is_rpc(c))
 		e2b_refuse(c, status, "%s%s%s", err->msg, err->hint[0] ? ": " : "", err->hint);
+}
+
+bool e2b_unescape(char *text)
+{
+	char *to = text;
+	for (const char *at = text; *at; to++) {
+		int high = at[0] == '%' ? ascii_hex_value(at[1]) : -1;
+		int low = high >= 0 ? ascii_hex_value(at[2]) : -1;
+		*to = low >= 0 ? (char)(high * 16 + low) : *at;
+		at += low >= 0 ? 3 : 1;
+		if (!*to)
+			return false;
+	}
+	*to = '\0';
+	return true;
 }
 
 bool e2b_read_path(const struct front_call *c, const char *dir, char out[E2B_PATH_BYTES])
 {
 	const char *target = c->x ? http_target(c->x) : "";
-	const char *end = strchr(target, '?'), *at = strstr(target, dir);
-	size_t n = 0;
-	if (!at || (end && at > end))
-		at = "";
-	else
-		at += strlen(dir);
-	while (*at && *at != '?' && n + 1 < E2B_PATH_BYTES) {
-		int high = at[0] == '%' ? ascii_hex_value(at[1]) : -1;
-		int low = high >= 0 ? ascii_hex_value(at[2]) : -1;
-		out[n++] = low >= 0 ? (char)(high * 16 + low) : *at;
-		at += low >= 0 ? 3 : 1;
-	}
+	const char *end = target + strcspn(target, "?"), *at = strstr(target, dir);
+	at = at && at < end ? at + strlen(dir) : end;
+	size_t n = (size_t)(MAX(end, at) - at);
+	out[0] = '\0';
+	if (n >= E2B_PATH_BYTES)
+		return false;
+	memcpy(out, at, n);
 	out[n] = '\0';
-	return n + 2 < E2B_PATH_BYTES && strlen(out) == n && utf8_is_valid(out, n);
+	return e2b_unescape(out) && utf8_is_valid(out, strlen(out));
 }
+
+/* ---- members of a request ---- */
+
+/* Return how many bytes are in the texts of @value, which has no others; -1: it has. */
+static int64_t count_texts(const json_t *value)
+{
+	int64_t bytes = 0;
+	size_t i;
+	const char *key;
+	json_t *text;
+	json_array_foreach(value, i, text)
+	{
+		if (!json_is_string(text))
+			return -1;
+		bytes += (int64_t)json_string_length(text) + 1;
+	}
+	json_object_foreach(json_unconst(value), key, text)
+	{
+		if (!json_is_string(text))
+			return -1;
+		bytes += (int64_t)strlen(key) + (int64_t)json_string_length(text) + 2;
+	}
+	return bytes;
+}
+
+static bool is_within(const json_t *value, const struct e2b_member *m)
+{
+	int64_t n = m->kind == E2B_COUNT ? json_integer_value(value)
+		: m->kind == E2B_TEXT	 ? (int64_t)json_string_length(value)
+					 : count_texts(value);
+	return n >= (m->kind == E2B_TEXT ? 1 : 0) && (m->max == 0 || n <= m->max);
+}
+
+/* Return what a member must be, if it is something else or too large; NULL: nothing is wrong. */
+static const char *wrong_member(
+	const json_t *value, const struct e2b_member *m, char out[E2B_DATE_BYTES * 4])
+{
+	static const char *const words[] = {[E2B_TEXT] = "a text of at most %lld bytes",
+		[E2B_COUNT] = "a whole number from 0 to %lld",
+		[E2B_BOOL] = "true or false",
+		[E2B_OBJECT] = "an object",
+		[E2B_MAP] = "an object of texts, with at most %lld bytes in all",
+		[E2B_LIST] = "a list of texts, with at most %lld bytes in all"};
+	bool is_kind = m->kind == E2B_TEXT ? json_is_string(value)
+		: m->kind == E2B_COUNT	   ? json_is_integer(value)
+		: m->kind == E2B_BOOL	   ? json_is_boolean(value)
+		: m->kind == E2B_LIST	   ? json_is_array(value)
+					   : json_is_object(value);
+	bool is_sized = m->kind != E2B_BOOL && m->kind != E2B_OBJECT;
+	if (is_kind && (!is_sized || is_within(value, m)))
+		return NULL;
+	if (!is_sized)
+		return words[m->kind];
+	long long max = m->max ? m->max : INT32_MAX;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(out, (size_t)E2B_DATE_BYTES * 4, words[m->kind], max);
+#pragma GCC diagnostic pop
+	return out;
+}
+
+bool e2b_check(
+	struct front_call *c, json_t *body, const struct e2b_member *members, size_t n_members)
+{
+	char text[E2B_DATE_BYTES * 4];
+	const char *key;
+	void *next;
+	json_t *value;
+	json_object_foreach_safe(body, next, key, value) if (json_is_null(value))
+		json_object_del(body, key);
+	for (size_t i = 0; i < n_members; i++) {
+		const struct e2b_member *m = &members[i];
+		value = json_object_get(body, m->name);
+		const char *wrong = value ? wrong_member(value, m, text) : NULL;
+		if (!value && m->is_needed)
+			e2b_refuse(c, 400, "%s is missing", m->name);
+		else if (wrong)
+			e2b_refuse(c, 400, "%s must be %s", m->name, wrong);
+		else
+			continue;
+		return false;
+	}
+	return true;
+}
+
+/* ---- texts ---- */
 
 void e2b_make_id(char *out, size_t bytes, const char *prefix)
 {
@@ -124,10 +222,20 @@ static void nothing(struct front_call *c)
 
 /* Those that are open check the token of a sandbox, in e2b_enter(). */
 static const struct front_row rows[] = {
-	{"POST", "/sandboxes", e2b_start_create},
+	{"POST", "/sandboxes", e2b_start_old_create},
 	{"POST", "/v2/sandboxes", e2b_start_create},
-	{"GET", "/sandboxes", e2b_start_list},
+	{"GET", "/sandboxes", e2b_start_old_list},
 	{"GET", "/v2/sandboxes", e2b_start_list},
+	{"GET", "/sandboxes/metrics", e2b_start_all_metrics},
+	{"GET", "/snapshots", e2b_start_snapshots},
+	{"GET", "/templates", e2b_start_templates},
+	{"GET", "/v2/templates", e2b_start_templates},
+	{"GET", "/teams", e2b_start_teams},
+	{"POST", "/templates", e2b_start_unsupported},
+	{"POST", "/v2/templates", e2b_start_unsupported},
+	{"POST", "/v3/templates", e2b_start_unsupported},
+	{NULL, "/volumes", e2b_start_unsupported},
+	{NULL, "/secrets", e2b_start_unsupported},
 	{"GET", "/health", start_health, .is_open = true},
 	{"GET", "/files", e2b_start_download, .is_open = true, .is_raw = true},
 	{"POST", "/files", e2b_start_upload, .is_open = true, .is_raw = true},
@@ -139,10 +247,19 @@ static const struct front_row rows[] = {
 	{"POST", "/process.Process/", e2b_start_process, .is_open = true, .is_raw = true},
 	{"POST", "/filesystem.Filesystem/", e2b_start_filesystem, .is_open = true, .is_raw = true},
 	{"GET", "/sandboxes/", e2b_start_sandbox},
+	{"GET", "/v2/sandboxes/", e2b_start_sandbox},
 	{"POST", "/sandboxes/", e2b_start_sandbox_action},
 	{"POST", "/v2/sandboxes/", e2b_start_sandbox_action},
 	{"PUT", "/sandboxes/", e2b_start_sandbox_put},
 	{"DELETE", "/sandboxes/", e2b_start_sandbox_end},
+	{"GET", "/templates/", e2b_start_template},
+	{"DELETE", "/templates/", e2b_start_template_end},
+	{"POST", "/templates/", e2b_start_unsupported},
+	{"PATCH", "/templates/", e2b_start_unsupported},
+	{"POST", "/v2/templates/", e2b_start_unsupported},
+	{"PATCH", "/v2/templates/", e2b_start_unsupported},
+	{NULL, "/volumes/", e2b_start_unsupported},
+	{NULL, "/secrets/", e2b_start_unsupported},
 	{NULL, "/", nothing},
 };
 
