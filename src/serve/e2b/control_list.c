@@ -53,7 +53,7 @@ static bool unescape(char *text)
 	return e2b_unescape(text) && utf8_is_valid(text, strlen(text));
 }
 
-/* Read the filter, from which the server has taken the outer escapes. Returns: NULL: it is none. */
+/* Read the filter, of which the outer escapes are gone. Returns: NULL: it is none. */
 static json_t *read_metadata(const char *text)
 {
 	json_t *out = json_need(json_object());
@@ -125,14 +125,14 @@ static bool are_states(const char *text)
 }
 
 /* Return what is wrong with the query; NULL: nothing. */
-static const char *read_listing(const struct front_call *c, struct listing *l)
+static const char *read_listing(struct front_call *c, struct listing *l)
 {
-	const char *metadata = http_query(c->x, "metadata"), *limit = http_query(c->x, "limit");
-	const char *after = http_query(c->x, "startedAfter"), *order = http_query(c->x, "order");
-	const char *place = http_query(c->x, "nextToken"), *states = http_query(c->x, "state");
+	const char *metadata = e2b_query(c, "metadata"), *limit = e2b_query(c, "limit");
+	const char *after = e2b_query(c, "startedAfter"), *order = e2b_query(c, "order");
+	const char *place = e2b_query(c, "nextToken"), *states = e2b_query(c, "state");
 	struct err err;
 	l->limit = PAGE_MAX;
-	l->template = http_query(c->x, "template");
+	l->template = e2b_query(c, "template");
 	l->states = states && states[0] ? states : NULL;
 	l->is_rising = order && strcmp(order, "asc") == 0;
 	if (metadata &&
@@ -275,7 +275,7 @@ void e2b_start_snapshots(struct front_call *c)
 {
 	struct listing l = {0};
 	const char *wrong = read_listing(c, &l);
-	const char *origin = http_query(c->x, "sandboxID"), *name = http_query(c->x, "name");
+	const char *origin = e2b_query(c, "sandboxID"), *name = e2b_query(c, "name");
 	const struct e2b *e = e2b_of(c);
 	const struct e2b_snapshot *named = name ? e2b_find_snapshot(c, name) : NULL;
 	size_t n = 0;

@@ -15,6 +15,7 @@
  */
 #include "serve/e2b/inside.h"
 
+#include "base/alloc.h"
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -23,6 +24,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -70,6 +72,20 @@ bool e2b_unescape(char *text)
 	}
 	*to = '\0';
 	return true;
+}
+
+const char *e2b_query(struct front_call *c, const char *name)
+{
+	const char *raw = c->x ? http_query(c->x, name) : NULL;
+	if (!raw)
+		return NULL;
+	char *text = xstrdup(raw);
+	for (char *at = text; *at; at++)
+		if (*at == '+')
+			*at = ' ';
+	json_put_text(c->body, name, e2b_unescape(text) ? text : raw);
+	free(text);
+	return json_get_text(c->body, name);
 }
 
 bool e2b_read_path(const struct front_call *c, const char *dir, char out[E2B_PATH_BYTES])

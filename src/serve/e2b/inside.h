@@ -118,6 +118,9 @@ bool e2b_check(
 	struct front_call *c, json_t *body, const struct e2b_member *members, size_t n_members);
 /* Take the escapes of a URL out of @text. Returns: false if there is a NUL in it. */
 bool e2b_unescape(char *text);
+/* Return a parameter of the query without its escapes, which becomes a member of the body; NULL:
+ * the query has none. */
+const char *e2b_query(struct front_call *c, const char *name);
 /* Return the part of the request's path behind the first @dir, such as "/sandboxes/", without its
  * escapes. Returns: false if it is too long, or not a text. */
 bool e2b_read_path(const struct front_call *c, const char *dir, char out[E2B_PATH_BYTES]);

@@ -200,9 +200,9 @@ static void next(struct front_call *c)
 }
 
 /* Read a parameter in seconds since 1970. Returns: -1: it is wrong. */
-static int64_t read_seconds(const struct front_call *c, const char *name)
+static int64_t read_seconds(struct front_call *c, const char *name)
 {
-	const char *text = http_query(c->x, name);
+	const char *text = e2b_query(c, name);
 	uint64_t value = 0;
 	struct err err;
 	if (text && num_parse_count(text, (struct num_range){0, INT32_MAX}, &value, &err) < 0)
@@ -224,7 +224,7 @@ void e2b_start_metrics(struct front_call *c, struct e2b_sandbox *s)
 
 void e2b_start_all_metrics(struct front_call *c)
 {
-	const char *given = http_query(c->x, "sandbox_ids");
+	const char *given = e2b_query(c, "sandbox_ids");
 	json_t *ids = json_need(json_array());
 	if (!given || strlen(given) > IDS_BYTES) {
 		json_decref(ids);
