@@ -78,6 +78,8 @@ bool e2b_is_plain(const char *template)
 bool e2b_read_template(char out[E2B_NAME_BYTES], const char *template)
 {
 	static const char *const tags[] = {"", ":latest", ":default"};
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	const char *slash = strrchr(template, '/');
 	template = slash ? slash + 1 : template;
 	size_t n = strcspn(template, ":");
@@ -88,8 +90,7 @@ bool e2b_read_template(char out[E2B_NAME_BYTES], const char *template)
 		return false;
 	memcpy(out, template, n);
 	out[n] = '\0';
-	return strspn(out, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-		n;
+	return !strchr("._-", out[0]) && strspn(out, letters) == n;
 }
 
 static void refuse_template(struct front_call *c)
@@ -119,21 +120,16 @@ static json_t *domain_of(const struct front_call *c)
 static const struct e2b_member members[] = {
 	{"templateID", E2B_TEXT, .is_needed = true, .max = TEMPLATE_BYTES},
 	{"timeout", E2B_COUNT, .max = E2B_TIMEOUT_MAX_S},
-	{"metadata", E2B_MAP, .max = METADATA_BYTES},
-	{"envVars", E2B_MAP, .max = ENV_BYTES},
-	{"secure", E2B_BOOL},
-	{"allow_internet_access", E2B_BOOL},
-	{"autoPause", E2B_BOOL},
-	{"autoPauseMemory", E2B_BOOL},
-	{"autoResume", E2B_OBJECT},
-	{"network", E2B_OBJECT},
+	{"metadata", E2B_MAP, .max = METADATA_BYTES}, {"envVars", E2B_MAP, .max = ENV_BYTES},
+	{"secure", E2B_BOOL}, {"allow_internet_access", E2B_BOOL}, {"autoPause", E2B_BOOL},
+	{"autoPauseMemory", E2B_BOOL}, {"autoResume", E2B_OBJECT}, {"network", E2B_OBJECT},
+	{"mcp", E2B_OBJECT}, /* the client itself starts the gateway, with a command */
 };
 
 /* Members that sandboxes of retort cannot have, unless they are empty. */
 static const struct absent_member {
 	const char *name, *instead;
 } absent[] = {
-	{"mcp", "start an MCP server as a command"},
 	{"iam", "give envVars, or a network rule with a secret"},
 	{"volumeMounts", "write files, or have the operator make a template"},
 };
@@ -234,9 +230,10 @@ static void on_net(struct front_call *c, const json_t *result, const struct err 
 {
 	struct e2b_sandbox *s = e2b_find_own(c, json_get_text(c->kept, "sandbox"));
 	const struct err gone = {.code = ERR_GONE, .msg = "the sandbox has ended"};
-	if (s && (!result || !c->x))
+	bool is_known = s && result && !e2b_has_left(c);
+	if (s && !is_known)
 		e2b_end(s, NULL);
-	if (s && result)
+	if (is_known)
 		front_answer(c, 201, e2b_sandbox_json(s));
 	else
 		front_fail(c, err ? err : &gone);

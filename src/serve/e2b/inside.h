@@ -149,6 +149,8 @@ struct e2b_sandbox *e2b_new(struct front_call *c);
 /* Make its session. @made is called once, and must end the call: @s NULL: see @err. */
 void e2b_make(struct front_call *c, struct e2b_sandbox *s, const char *operation, json_t *params,
 	void (*made)(struct front_call *c, struct e2b_sandbox *s, const struct err *err));
+/* Return whether the client has gone, so that nobody will know what is made for it. */
+bool e2b_has_left(const struct front_call *c);
 /* End a sandbox. @c: answered with status 204 when its box is gone; or NULL. */
 void e2b_end(struct e2b_sandbox *s, struct front_call *c);
 /* Stop or continue its processes. @is_cold: end them. */

@@ -315,6 +315,11 @@ struct e2b_sandbox *e2b_new(struct front_call *c)
 	return s;
 }
 
+bool e2b_has_left(const struct front_call *c)
+{
+	return !c->x || http_has_left(c->x);
+}
+
 /* What e2b_make() waits for. */
 struct making {
 	struct e2b_sandbox *s;
@@ -330,7 +335,7 @@ static void on_made(void *arg, const json_t *result, const struct err *err)
 	if (!result) {
 		forget(s);
 		m->made(m->c, NULL, err);
-	} else if (s->phase == E2B_ENDING || !m->c->x) {
+	} else if (s->phase == E2B_ENDING || e2b_has_left(m->c)) {
 		/* Nobody knows its id, or the engine ends. */
 		s->phase = E2B_RUNNING;
 		e2b_end(s, NULL);

@@ -97,7 +97,7 @@ static void on_snapshot(struct front_call *c, const json_t *result, const struct
 		front_fail(c, err);
 		return;
 	}
-	if (!c->x || s->e2b->is_closing) { /* nobody knows it */
+	if (e2b_has_left(c) || s->e2b->is_closing) { /* nobody knows it */
 		e2b_end_snapshot(s, NULL);
 		front_fail(c, &gone);
 		return;
@@ -216,6 +216,7 @@ static void fork_one(struct front_call *c, const struct e2b_sandbox *of)
 /* The client has gone, so nobody knows the forks. */
 static void end_forks(struct front_call *c)
 {
+	const struct err gone = {.code = ERR_INTERRUPTED, .msg = "the client has gone"};
 	size_t i;
 	json_t *id;
 	json_array_foreach(json_object_get(c->kept, "ids"), i, id)
@@ -224,14 +225,14 @@ static void end_forks(struct front_call *c)
 		if (s)
 			e2b_end(s, NULL);
 	}
-	(void)front_take(c);
+	front_fail(c, &gone);
 }
 
 static void fork_next(struct front_call *c)
 {
 	const struct e2b_sandbox *of = e2b_find_own(c, json_get_text(c->kept, "of"));
 	int64_t left = json_get_int(c->kept, "left");
-	if (!c->x) {
+	if (e2b_has_left(c)) {
 		end_forks(c);
 		return;
 	}
