@@ -107,7 +107,7 @@ class Create(Controlled):
                             ({"secure": "yes"}, "secure must be true or false"), ({"autoPause": 1}, "autoPause must be"),
                             ({"autoResume": {}}, "enabled is missing"), ({"autoResume": {"enabled": "x"}}, "enabled must"),
                             ({"autoResume": {"enabled": True}, "autoPauseMemory": False}, "autoResume needs"),
-                            ({"mcp": "x"}, "mcp must be an object"), ({"iam": {"tokens": {}}}, "iam is not supported"),
+                            ({"mcp": {"x": {}}}, "mcp is not supported"), ({"iam": {"tokens": {}}}, "iam is not supported"),
                             ({"volumeMounts": [{"name": "v", "path": "/m"}]}, "volumeMounts is not supported"),
                             ({"network": 7}, "network must be an object")):
             if "templateID" not in body and "missing" not in words or "enabled" in words:
@@ -123,6 +123,9 @@ class Create(Controlled):
             connection.close()
         self.assertTrue(web.wait(lambda: self.server.said().count("POST /v2/sandboxes") >= 5 and set(self.ids()) <= before))
         self.assertTrue(web.wait(lambda: len(self.sessions()) == len(before)), self.sessions())
+
+    def test_health(self):
+        self.assertEqual(self.ask("GET", "/health").status, 200)
 
     def test_unknown_routes(self):
         box = self.make()
@@ -256,6 +259,10 @@ class State(Controlled):
             box = Sandbox(server)
             time.sleep(2.5)
             self.assertEqual(box.run("echo used").stdout, "used\n")
+            box.control("POST", "/pause")
+            made = box.control("GET").json["state"]
+            time.sleep(2.5)
+            self.assertEqual((made, box.control("POST", "/connect").status), ("paused", 201))
             server.rpc("session.close", session=box.id)
             self.assertTrue(web.wait(lambda: box.control("GET").status == 404))
 

@@ -120,16 +120,23 @@ static json_t *domain_of(const struct front_call *c)
 static const struct e2b_member members[] = {
 	{"templateID", E2B_TEXT, .is_needed = true, .max = TEMPLATE_BYTES},
 	{"timeout", E2B_COUNT, .max = E2B_TIMEOUT_MAX_S},
-	{"metadata", E2B_MAP, .max = METADATA_BYTES}, {"envVars", E2B_MAP, .max = ENV_BYTES},
-	{"secure", E2B_BOOL}, {"allow_internet_access", E2B_BOOL}, {"autoPause", E2B_BOOL},
-	{"autoPauseMemory", E2B_BOOL}, {"autoResume", E2B_OBJECT}, {"network", E2B_OBJECT},
-	{"mcp", E2B_OBJECT}, /* the client itself starts the gateway, with a command */
+	{"metadata", E2B_MAP, .max = METADATA_BYTES},
+	{"envVars", E2B_MAP, .max = ENV_BYTES},
+	{"secure", E2B_BOOL},
+	{"allow_internet_access", E2B_BOOL},
+	{"autoPause", E2B_BOOL},
+	{"autoPauseMemory", E2B_BOOL},
+	{"autoResume", E2B_OBJECT},
+	{"network", E2B_OBJECT},
 };
 
 /* Members that sandboxes of retort cannot have, unless they are empty. */
 static const struct absent_member {
 	const char *name, *instead;
 } absent[] = {
+	{"mcp",
+		"E2B's gateway runs as root, which a sandbox has not: start an MCP server with a "
+		"command"},
 	{"iam", "give envVars, or a network rule with a secret"},
 	{"volumeMounts", "write files, or have the operator make a template"},
 };

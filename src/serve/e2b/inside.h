@@ -221,16 +221,20 @@ void e2b_start_all_metrics(struct front_call *c); /* GET /sandboxes/metrics */
  * Owns: the caller decrefs. Returns: NULL, and the request was answered, if rules cannot say what
  * is asked for. */
 json_t *e2b_read_network(struct front_call *c, json_t *network, bool has_internet);
+/* Change the rules of a sandbox that runs: PUT /sandboxes/ID/network. */
 void e2b_start_network(struct front_call *c, struct e2b_sandbox *s);
 
+/* Make a snapshot, or forks, of a sandbox that runs. */
 void e2b_start_snapshot(struct front_call *c, struct e2b_sandbox *s);
 void e2b_start_fork(struct front_call *c, struct e2b_sandbox *s);
 /* Return a snapshot of the caller by its id, or by its name without the tag "default"; or NULL. */
 struct e2b_snapshot *e2b_find_snapshot(const struct front_call *c, const char *id);
+/* As it is told to clients. Owns: the caller decrefs. */
 json_t *e2b_snapshot_json(const struct e2b_snapshot *s);
 /* End a snapshot. @c: answered with status 204 when its session is closed; or NULL. */
 void e2b_end_snapshot(struct e2b_snapshot *s, struct front_call *c);
 
+/* Templates, and the rest of the control API. */
 void e2b_start_templates(struct front_call *c);	   /* GET /templates, GET /v2/templates */
 void e2b_start_template(struct front_call *c);	   /* GET /templates/… */
 void e2b_start_template_end(struct front_call *c); /* DELETE /templates/ID */

@@ -41,7 +41,7 @@ bool e2b_use(const struct operation_context *context, const char *session, uint6
 	const struct operation_listener listener = {.arg = &is_gone, .done = on_used};
 	struct operation_call *call;
 	uint64_t now_ms = e2b_now();
-	if (now_ms < *used_ms + MIN(idle_ms / 3, (uint64_t)USE_MS))
+	if (now_ms < *used_ms + (idle_ms > 0 ? MIN(idle_ms / 3, (uint64_t)USE_MS) : USE_MS))
 		return true;
 	*used_ms = now_ms;
 	json_t *params = json_need(json_pack("{s:s}", "session", session));
