@@ -131,41 +131,44 @@ static bool is_within(const json_t *value, const struct e2b_member *m)
 	int64_t n = m->kind == E2B_COUNT ? json_integer_value(value)
 		: m->kind == E2B_TEXT	 ? (int64_t)json_string_length(value)
 					 : count_texts(value);
-	return n >= (m->kind == E2B_TEXT ? 1 : 0) && (m->max == 0 || n <= m->max);
+	return n >= (m->kind == E2B_TEXT ? 1 : 0) && n <= m->max;
 }
 
-/* Return what a member must be, if it is something else or too large; NULL: nothing is wrong. */
-static const char *wrong_member(
-	const json_t *value, const struct e2b_member *m, char out[E2B_DATE_BYTES * 4])
+/* What a member must be: `before`, the limit, `after`; NULL: there is no limit. */
+static const struct member_words {
+	const char *before, *after;
+} words[] = {
+	[E2B_TEXT] = {"a text of at most ", " bytes"},
+	[E2B_COUNT] = {"a whole number from 0 to ", ""},
+	[E2B_BOOL] = {"true or false", NULL},
+	[E2B_OBJECT] = {"an object", NULL},
+	[E2B_MAP] = {"an object of texts, with at most ", " bytes in all"},
+	[E2B_LIST] = {"a list of texts, with at most ", " bytes in all"},
+};
+
+static bool is_right(const json_t *value, const struct e2b_member *m)
 {
-	static const char *const words[] = {[E2B_TEXT] = "a text of at most %lld bytes",
-		[E2B_COUNT] = "a whole number from 0 to %lld",
-		[E2B_BOOL] = "true or false",
-		[E2B_OBJECT] = "an object",
-		[E2B_MAP] = "an object of texts, with at most %lld bytes in all",
-		[E2B_LIST] = "a list of texts, with at most %lld bytes in all"};
 	bool is_kind = m->kind == E2B_TEXT ? json_is_string(value)
 		: m->kind == E2B_COUNT	   ? json_is_integer(value)
 		: m->kind == E2B_BOOL	   ? json_is_boolean(value)
 		: m->kind == E2B_LIST	   ? json_is_array(value)
 					   : json_is_object(value);
-	bool is_sized = m->kind != E2B_BOOL && m->kind != E2B_OBJECT;
-	if (is_kind && (!is_sized || is_within(value, m)))
-		return NULL;
-	if (!is_sized)
-		return words[m->kind];
-	long long max = m->max ? m->max : INT32_MAX;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	snprintf(out, (size_t)E2B_DATE_BYTES * 4, words[m->kind], max);
-#pragma GCC diagnostic pop
-	return out;
+	return is_kind && (!words[m->kind].after || is_within(value, m));
+}
+
+static void refuse_member(struct front_call *c, const struct e2b_member *m)
+{
+	const struct member_words *w = &words[m->kind];
+	if (w->after)
+		e2b_refuse(c, 400, "%s must be %s%lld%s", m->name, w->before, (long long)m->max,
+			w->after);
+	else
+		e2b_refuse(c, 400, "%s must be %s", m->name, w->before);
 }
 
 bool e2b_check(
 	struct front_call *c, json_t *body, const struct e2b_member *members, size_t n_members)
 {
-	char text[E2B_DATE_BYTES * 4];
 	const char *key;
 	void *next;
 	json_t *value;
@@ -174,11 +177,10 @@ bool e2b_check(
 	for (size_t i = 0; i < n_members; i++) {
 		const struct e2b_member *m = &members[i];
 		value = json_object_get(body, m->name);
-		const char *wrong = value ? wrong_member(value, m, text) : NULL;
 		if (!value && m->is_needed)
 			e2b_refuse(c, 400, "%s is missing", m->name);
-		else if (wrong)
-			e2b_refuse(c, 400, "%s must be %s", m->name, wrong);
+		else if (value && !is_right(value, m))
+			refuse_member(c, m);
 		else
 			continue;
 		return false;

@@ -109,7 +109,7 @@ struct e2b_member {
 	const char *name;
 	enum e2b_kind kind;
 	bool is_needed;
-	int64_t max; /* of E2B_COUNT; bytes of E2B_TEXT, also of all of an E2B_MAP and E2B_LIST */
+	int64_t max; /* of E2B_COUNT; bytes of E2B_TEXT, and of all texts of E2B_MAP and E2B_LIST */
 };
 
 /* Drop members of @body that are null, and check the others; those without a row may be anything.
