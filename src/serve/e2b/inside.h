@@ -10,6 +10,7 @@ enum {
 	E2B_TOKEN_BYTES = 41, /* of a token, with its NUL */
 	E2B_DATE_BYTES = 32,
 	E2B_PATH_BYTES = 4096,
+	E2B_NAME_BYTES = 64, /* of a template */
 };
 
 /* Ports of a sandbox at which real sandboxes have two servers. They only tell requests apart. */
@@ -45,39 +46,47 @@ struct e2b_sandbox {
 	json_t *metadata;    /* object of texts */
 	json_t *env;	     /* object of texts: envVars, and E2B_SANDBOX_ID and its like */
 	json_t *network;     /* object as asked for, or NULL */
-	json_t *volumes;     /* array, or NULL */
+	json_t *rules;	     /* array: the network rules of its session */
 	json_t *host;	     /* text: the domain of its hosts */
-	bool has_internet;   /* allow_internet_access; what the box may reach, `session.net` says */
 	bool is_paused_late; /* at the end of its time it is paused, not ended */
+	bool is_paused_cold; /* then its processes are ended, not stopped */
 	bool resumes_itself; /* autoResume: a request makes it run again */
 	bool is_copy;	     /* of a snapshot or a sandbox: its session has the `env` of that */
 	uint64_t started_ms; /* since 1970 */
 	uint64_t end_ms;     /* since 1970: then it is ended or paused */
+	uint64_t last_ms;    /* since 1970: then the engine ends its session; 0: never */
+	uint64_t idle_ms;    /* so long the engine keeps its session without use */
+	uint64_t used_ms;    /* since 1970: when the front used it last for its own sake */
 	struct e2b_process *processes;
+	json_t *samples;  /* of metrics.c, or NULL */
 	json_t *contexts; /* of code.c, or NULL */
 	/* The request that waits for its beginning or its end, or NULL. */
 	struct front_call *caller;
 	struct operation_call *call;
 };
 
-/* A snapshot: a session that new sandboxes are branches of. */
+/* A snapshot: a session that new sandboxes are branches of. It is in the list when it is made. */
 struct e2b_snapshot {
 	struct e2b_snapshot *next;
+	struct e2b *e2b;
 	const struct operation_context *context;
 	char session[E2B_ID_BYTES];
-	json_t *id;	/* text: snapshotID */
-	json_t *names;	/* array of texts */
-	json_t *origin; /* text: id of the sandbox */
-	json_t *template;
-	uint64_t made_ms;
+	json_t *id;				  /* text: snapshotID, which is NAME:TAG */
+	json_t *names;				  /* array of texts */
+	json_t *origin;				  /* text: id of the sandbox */
+	json_t *env, *rules, *network, *contexts; /* of the sandbox */
+	uint64_t made_ms, idle_ms, used_ms;
+	/* The request that waits for its end, or NULL. */
+	struct front_call *caller;
+	struct operation_call *call;
 };
 
 /* All sandboxes and snapshots. It is the wire's `own` state. */
 struct e2b {
 	struct e2b_sandbox *sandboxes; /* newest first */
 	struct e2b_snapshot *snapshots;
-	unsigned n_sandboxes,
-		n_closing; /* n_closing: sessions of snapshots that are being closed */
+	unsigned n_sandboxes;
+	unsigned n_snapshots; /* also those that are being made or closed */
 	uv_timer_t clock;
 	bool is_closing, is_closed; /* the clock is closed; both at the engine's end */
 };
@@ -88,6 +97,32 @@ struct e2b {
 void e2b_refuse(struct front_call *c, unsigned status, const char *fmt, ...) attr_printf(3, 4);
 /* Answer with a text, as the code interpreter does. */
 void e2b_answer_text(struct front_call *c, unsigned status, const char *text);
+/* Kinds of members of a request. */
+enum e2b_kind {
+	E2B_TEXT,  /* not empty */
+	E2B_COUNT, /* a whole number of 0 or more */
+	E2B_BOOL,
+	E2B_OBJECT,
+	E2B_MAP,  /* an object of texts */
+	E2B_LIST, /* a list of texts */
+};
+
+struct e2b_member {
+	const char *name;
+	enum e2b_kind kind;
+	bool is_needed;
+	int64_t max; /* of E2B_COUNT; bytes of E2B_TEXT, and of all texts of E2B_MAP and E2B_LIST */
+};
+
+/* Drop members of @body that are null, and check the others; those without a row may be anything.
+ * Returns: false, and the request was answered with status 400. */
+bool e2b_check(
+	struct front_call *c, json_t *body, const struct e2b_member *members, size_t n_members);
+/* Take the escapes of a URL out of @text. Returns: false if there is a NUL in it. */
+bool e2b_unescape(char *text);
+/* Return a parameter of the query without its escapes, which becomes a member of the body; NULL:
+ * the query has none. */
+const char *e2b_query(struct front_call *c, const char *name);
 /* Return the part of the request's path behind the first @dir, such as "/sandboxes/", without its
  * escapes. Returns: false if it is too long, or not a text. */
 bool e2b_read_path(const struct front_call *c, const char *dir, char out[E2B_PATH_BYTES]);
@@ -116,11 +151,21 @@ struct e2b_sandbox *e2b_new(struct front_call *c);
 /* Make its session. @made is called once, and must end the call: @s NULL: see @err. */
 void e2b_make(struct front_call *c, struct e2b_sandbox *s, const char *operation, json_t *params,
 	void (*made)(struct front_call *c, struct e2b_sandbox *s, const struct err *err));
+/* Return whether the client has gone, so that nobody will know what is made for it. */
+bool e2b_has_left(const struct front_call *c);
 /* End a sandbox. @c: answered with status 204 when its box is gone; or NULL. */
 void e2b_end(struct e2b_sandbox *s, struct front_call *c);
-/* Stop or continue its processes. */
-void e2b_pause(struct e2b_sandbox *s);
+/* Stop or continue its processes. @is_cold: end them. */
+void e2b_pause(struct e2b_sandbox *s, bool is_cold);
 void e2b_resume(struct e2b_sandbox *s);
+/* Kill the processes that clients have started. */
+void e2b_kill_processes(struct e2b_sandbox *s);
+/* Set when its time is over: @seconds from now, but not after the end of its session. */
+void e2b_set_time(struct e2b_sandbox *s, uint64_t seconds);
+/* Let the session count as used, if it is about to end for want of use. Returns: false if the
+ * session is gone. */
+bool e2b_use(const struct operation_context *context, const char *session, uint64_t idle_ms,
+	uint64_t *used_ms);
 /* Remember or forget a process. */
 void e2b_add_process(struct e2b_sandbox *s, struct e2b_process *p);
 void e2b_drop_process(struct e2b_sandbox *s, const char *id);
@@ -136,14 +181,67 @@ void e2b_answer_lost(struct front_call *c, const char *id);
 
 /* ---- the control API: control.c ---- */
 
-void e2b_start_create(struct front_call *c);
-void e2b_start_list(struct front_call *c);
-void e2b_start_sandbox(struct front_call *c);	     /* GET /sandboxes/ID… */
+/* Most seconds until a sandbox ends. */
+enum { E2B_TIMEOUT_MAX_S = 30 * 24 * 3600, E2B_TIMEOUT_S = 300, E2B_OLD_TIMEOUT_S = 15 };
+
+void e2b_start_create(struct front_call *c);	 /* POST /v2/sandboxes */
+void e2b_start_old_create(struct front_call *c); /* POST /sandboxes */
+void e2b_start_sandbox(struct front_call *c);	 /* GET /sandboxes/ID… */
+/* As it is told to clients that have made or found it. Owns: the caller decrefs. */
+json_t *e2b_sandbox_json(const struct e2b_sandbox *s);
+/* The same with all that is known of it. */
+json_t *e2b_detail_json(const struct e2b_sandbox *s);
+/* Add cpuCount, memoryMB and diskSizeMB: the limits of the boxes of fronts. */
+void e2b_put_limits(const struct front_state *state, json_t *out);
+/* Return a limit of the boxes of fronts, as session.create names it. */
+double e2b_limit(const struct front_state *state, const char *name);
+/* Is it a name of E2B for a box without anything special? */
+bool e2b_is_plain(const char *template);
+/* Write the name of a template without the namespace before it and the usual tags behind it.
+ * Returns: false if no template can have the name. */
+bool e2b_read_template(char out[E2B_NAME_BYTES], const char *template);
+/* Read "/sandboxes/ID" or "/sandboxes/ID/WORD". Returns: the caller's sandbox, and *@word, "" if
+ * there is none; or NULL, and the request was answered. */
+struct e2b_sandbox *e2b_read_sandbox(
+	struct front_call *c, char path[E2B_PATH_BYTES], const char **word);
+void e2b_refuse_missing(struct front_call *c, const char *id);
+
+/* ---- control_state.c, control_list.c, metrics.c, network.c, snapshot.c, template.c ---- */
+
 void e2b_start_sandbox_action(struct front_call *c); /* POST /sandboxes/ID/… */
 void e2b_start_sandbox_end(struct front_call *c);    /* DELETE /sandboxes/ID */
 void e2b_start_sandbox_put(struct front_call *c);    /* PUT /sandboxes/ID/network */
-/* As it is told to clients that have made or found it. Owns: the caller decrefs. */
-json_t *e2b_sandbox_json(const struct e2b_sandbox *s);
+
+void e2b_start_list(struct front_call *c);	/* GET /v2/sandboxes */
+void e2b_start_old_list(struct front_call *c);	/* GET /sandboxes */
+void e2b_start_snapshots(struct front_call *c); /* GET /snapshots */
+
+void e2b_start_metrics(struct front_call *c, struct e2b_sandbox *s);
+void e2b_start_all_metrics(struct front_call *c); /* GET /sandboxes/metrics */
+
+/* Make the network rules of a box: the operator's, as far as @network (or NULL) leaves them.
+ * Owns: the caller decrefs. Returns: NULL, and the request was answered, if rules cannot say what
+ * is asked for. */
+json_t *e2b_read_network(struct front_call *c, json_t *network, bool has_internet);
+/* Change the rules of a sandbox that runs: PUT /sandboxes/ID/network. */
+void e2b_start_network(struct front_call *c, struct e2b_sandbox *s);
+
+/* Make a snapshot, or forks, of a sandbox that runs. */
+void e2b_start_snapshot(struct front_call *c, struct e2b_sandbox *s);
+void e2b_start_fork(struct front_call *c, struct e2b_sandbox *s);
+/* Return a snapshot of the caller by its id, or by its name without the tag "default"; or NULL. */
+struct e2b_snapshot *e2b_find_snapshot(const struct front_call *c, const char *id);
+/* As it is told to clients. Owns: the caller decrefs. */
+json_t *e2b_snapshot_json(const struct e2b_snapshot *s);
+/* End a snapshot. @c: answered with status 204 when its session is closed; or NULL. */
+void e2b_end_snapshot(struct e2b_snapshot *s, struct front_call *c);
+
+/* Templates, and the rest of the control API. */
+void e2b_start_templates(struct front_call *c);	   /* GET /templates, GET /v2/templates */
+void e2b_start_template(struct front_call *c);	   /* GET /templates/… */
+void e2b_start_template_end(struct front_call *c); /* DELETE /templates/ID */
+void e2b_start_teams(struct front_call *c);	   /* GET /teams */
+void e2b_start_unsupported(struct front_call *c);  /* what a sandbox of retort has not */
 
 /* ---- Connect: rpc.c ---- */
 

@@ -22,23 +22,61 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SANDBOXES_MAX = 4096, LOOK_MS = 100 };
+/* USE_MS: time between uses of a session by the front, at most. */
+enum { SANDBOXES_MAX = 4096, LOOK_MS = 100, USE_MS = 120 * 1000 };
 
 /* ---- the state ---- */
+
+static void on_used(void *arg, const json_t *result, const struct err *err)
+{
+	bool *is_gone = arg;
+	*is_gone = !result && (err->code == ERR_GONE || err->code == ERR_NOT_FOUND);
+}
+
+/* session.net without rules answers at once. */
+bool e2b_use(const struct operation_context *context, const char *session, uint64_t idle_ms,
+	uint64_t *used_ms)
+{
+	bool is_gone = false;
+	const struct operation_listener listener = {.arg = &is_gone, .done = on_used};
+	struct operation_call *call;
+	uint64_t now_ms = e2b_now();
+	if (now_ms < *used_ms + (idle_ms > 0 ? MIN(idle_ms / 3, (uint64_t)USE_MS) : USE_MS))
+		return true;
+	*used_ms = now_ms;
+	json_t *params = json_need(json_pack("{s:s}", "session", session));
+	operation_start(context, operation_find("session.net"), params, &listener, &call);
+	json_decref(params);
+	return !is_gone;
+}
+
+/* End or pause a sandbox whose time is over, and end one whose session has ended by itself. */
+static void look(struct e2b_sandbox *s, uint64_t now_ms)
+{
+	bool is_late = s->phase == E2B_RUNNING && now_ms >= s->end_ms;
+	if (s->phase != E2B_RUNNING && s->phase != E2B_PAUSED)
+		return;
+	if (is_late && s->is_paused_late)
+		e2b_pause(s, s->is_paused_cold);
+	else if (is_late || (s->last_ms > 0 && now_ms >= s->last_ms) ||
+		!e2b_use(s->context, s->id, s->idle_ms, &s->used_ms))
+		e2b_end(s, NULL);
+}
 
 static void on_look(uv_timer_t *clock)
 {
 	struct e2b *e = clock->data;
 	struct e2b_sandbox *next;
+	struct e2b_snapshot *following;
 	uint64_t now_ms = e2b_now();
 	for (struct e2b_sandbox *s = e->sandboxes; s; s = next) {
 		next = s->next;
-		if (s->phase != E2B_RUNNING || now_ms < s->end_ms)
-			continue;
-		if (s->is_paused_late)
-			e2b_pause(s);
-		else
-			e2b_end(s, NULL);
+		look(s, now_ms);
+	}
+	for (struct e2b_snapshot *s = e->snapshots; s; s = following) {
+		following = s->next;
+		if (!e2b_use(s->context, s->session, s->idle_ms, &s->used_ms))
+			e2b_end_snapshot(s, NULL);
 	}
 }
 
@@ -60,19 +98,6 @@ static void on_clock_closed(uv_handle_t *handle)
 	e->is_closed = true;
 }
 
-static void drop_snapshots(struct e2b *e)
-{
-	while (e->snapshots) {
-		struct e2b_snapshot *s = e->snapshots;
-		e->snapshots = s->next;
-		json_decref(s->id);
-		json_decref(s->names);
-		json_decref(s->origin);
-		json_decref(s->template);
-		free(s);
-	}
-}
-
 bool e2b_stop(struct front_state *state)
 {
 	struct e2b *e = state->own;
@@ -85,9 +110,10 @@ bool e2b_stop(struct front_state *state)
 		if (s->phase != E2B_ENDING)
 			e2b_end(s, NULL);
 	}
-	if (e->sandboxes || e->n_closing > 0 || !e->is_closed)
+	while (e->snapshots)
+		e2b_end_snapshot(e->snapshots, NULL);
+	if (e->sandboxes || e->n_snapshots > 0 || !e->is_closed)
 		return true;
-	drop_snapshots(e);
 	free(take_ptr(state->own));
 	return false;
 }
@@ -148,8 +174,10 @@ struct e2b_sandbox *e2b_enter(struct front_call *c, unsigned port)
 		return NULL;
 	}
 	if (s && s->phase == E2B_PAUSED && s->resumes_itself &&
-		(is_traffic || e2b_is_secret(s->token, token)))
+		(is_traffic || e2b_is_secret(s->token, token))) {
 		e2b_resume(s);
+		e2b_set_time(s, E2B_TIMEOUT_S);
+	}
 	if (!s || s->phase != E2B_RUNNING || (given != port && given != E2B_CODE_PORT)) {
 		e2b_answer_lost(c, id);
 		return NULL;
@@ -201,16 +229,28 @@ static void signal_all(struct e2b_sandbox *s, const char *name)
 				"signal", name)));
 }
 
-void e2b_pause(struct e2b_sandbox *s)
+void e2b_kill_processes(struct e2b_sandbox *s)
+{
+	signal_all(s, "KILL");
+}
+
+void e2b_pause(struct e2b_sandbox *s, bool is_cold)
 {
 	s->phase = E2B_PAUSED;
-	signal_all(s, "STOP");
+	signal_all(s, is_cold ? "KILL" : "STOP");
 }
 
 void e2b_resume(struct e2b_sandbox *s)
 {
 	s->phase = E2B_RUNNING;
 	signal_all(s, "CONT");
+}
+
+void e2b_set_time(struct e2b_sandbox *s, uint64_t seconds)
+{
+	s->end_ms = e2b_now() + seconds * 1000;
+	if (s->last_ms > 0)
+		s->end_ms = MIN(s->end_ms, s->last_ms);
 }
 
 /* ---- the beginning and the end ---- */
@@ -227,8 +267,8 @@ static void forget(struct e2b_sandbox *s)
 		s->processes = p->next;
 		free_process(p);
 	}
-	json_t *const parts[] = {
-		s->template, s->metadata, s->env, s->network, s->volumes, s->host, s->contexts};
+	json_t *const parts[] = {s->template, s->metadata, s->env, s->network, s->rules, s->host,
+		s->contexts, s->samples};
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		json_decref(parts[i]);
 	free(s);
@@ -275,6 +315,11 @@ struct e2b_sandbox *e2b_new(struct front_call *c)
 	return s;
 }
 
+bool e2b_has_left(const struct front_call *c)
+{
+	return !c->x || http_has_left(c->x);
+}
+
 /* What e2b_make() waits for. */
 struct making {
 	struct e2b_sandbox *s;
@@ -290,13 +335,19 @@ static void on_made(void *arg, const json_t *result, const struct err *err)
 	if (!result) {
 		forget(s);
 		m->made(m->c, NULL, err);
-	} else if (s->phase == E2B_ENDING || !m->c->x) {
+	} else if (s->phase == E2B_ENDING || e2b_has_left(m->c)) {
 		/* Nobody knows its id, or the engine ends. */
 		s->phase = E2B_RUNNING;
 		e2b_end(s, NULL);
 		m->made(m->c, NULL, &gone);
 	} else {
 		s->phase = E2B_RUNNING;
+		s->idle_ms = (uint64_t)json_get_int(result, "idle_ms");
+		if (json_get_int(result, "ttl_ms") > 0)
+			s->last_ms = (uint64_t)(json_get_int(result, "created_ms") +
+				json_get_int(result, "ttl_ms"));
+		if (s->last_ms > 0)
+			s->end_ms = MIN(s->end_ms, s->last_ms);
 		m->made(m->c, s, NULL);
 	}
 	free(m);

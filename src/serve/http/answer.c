@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/num.h"
 #include "net/message.h"
+#include "net/tcp.h"
 #include "serve/http/inside.h"
 
 #include "api/text/json.h"
@@ -106,6 +107,11 @@ void http_note(struct http_exchange *x, const char *what)
 	size_t bytes = utf8_cut(what, strlen(what), sizeof x->note - 1);
 	memcpy(x->note, what, bytes);
 	x->note[bytes] = '\0';
+}
+
+bool http_has_left(const struct http_exchange *x)
+{
+	return x->is_gone || !x->connection || tcp_has_left(x->connection->fd);
 }
 
 void http_on_gone(struct http_exchange *x, void (*gone)(void *arg), void *arg)

@@ -198,6 +198,9 @@ void http_answer_json(struct http_exchange *x, unsigned status, const char *even
  * That function must not use @x any more. If @gone is NULL, no function is called: the handler
  * must still respond, and the response is dropped. */
 void http_on_gone(struct http_exchange *x, void (*gone)(void *arg), void *arg);
+/* Return whether the client has closed the connection by now, even if the function of
+ * http_on_gone() was not called yet. */
+bool http_has_left(const struct http_exchange *x);
 /* Set the function that is called once when the server stops and wants running operations to end.
  * If @stop is NULL, no function is called. */
 void http_on_stop(struct http_exchange *x, void (*stop)(void *arg), void *arg);
