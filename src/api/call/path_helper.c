@@ -17,6 +17,7 @@
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "registry/processes.h"
+#include "session/box/workspace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -232,6 +233,7 @@ static bool know_file(struct path_helper *h)
 	json_t *event = json_need(json_object());
 	json_put_text(event, "event", "file");
 	json_put_int(event, "size", json_get_int(said, "size"));
+	json_put_text(event, "mime", workspace_mime(json_get_text(h->entry, "name")));
 	json_put_shared(event, "entry", h->entry);
 	call_event(h->call, event);
 	return h->call != NULL;
