@@ -13,6 +13,7 @@
 #include "base/library.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <zlib.h>
 
