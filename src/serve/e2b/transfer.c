@@ -29,6 +29,43 @@
 
 enum { HEADER_BYTES = 4096, DATE_BYTES = 40, MIME_BYTES = 96, MS_PER_S = 1000 };
 
+/* ---- the query ---- */
+
+/* Parameters of the query, without their escapes. A path may be relative, "~" and so on. */
+struct file_query {
+	bool has_path, has_signature, has_end;
+	char path[E2B_PATH_BYTES], user[64], signature[128], end[24];
+};
+
+/* Copy a parameter without its escapes; "+" was replaced already. Returns: false if it is too long,
+ * or contains NUL. */
+static bool read_query(
+	const struct front_call *c, const char *name, char *out, size_t room, bool *is_given)
+{
+	const char *at = http_query(c->x, name);
+	size_t n = 0;
+	*is_given = at != NULL;
+	for (; at && *at; n++) {
+		int high = at[0] == '%' ? ascii_hex_value(at[1]) : -1;
+		int low = high >= 0 ? ascii_hex_value(at[2]) : -1;
+		if (n + 1 >= room || (high == 0 && low == 0))
+			return false;
+		out[n] = low >= 0 ? (char)(high * 16 + low) : *at;
+		at += low >= 0 ? 3 : 1;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+static bool read_file_query(const struct front_call *c, struct file_query *q)
+{
+	bool has_user;
+	return read_query(c, "path", q->path, sizeof q->path, &q->has_path) &&
+		read_query(c, "username", q->user, sizeof q->user, &has_user) &&
+		read_query(c, "signature", q->signature, sizeof q->signature, &q->has_signature) &&
+		read_query(c, "signature_expiration", q->end, sizeof q->end, &q->has_end);
+}
+
 /* ---- who may ---- */
 
 static bool has_signature(
@@ -78,33 +115,17 @@ int e2b_resolve(const char *text, char path[E2B_PATH_BYTES], struct err *err)
 	return r < 0 ? err_wrap(err, "error resolving path") : 0;
 }
 
-/* Check the user and the path of the query. Returns: false, and the request was answered, if one is
- * wrong. */
-static bool check_query(struct front_call *c, char path[E2B_PATH_BYTES], bool *given)
-{
-	const char *user = http_query(c->x, "username"), *text = http_query(c->x, "path");
-	struct err err;
-	*given = text != NULL;
-	if (user && !e2b_is_user(user))
-		e2b_refuse(c, 401, E2B_NO_USER, user);
-	else if (e2b_resolve(text ? text : "", path, &err) < 0)
-		e2b_refuse(c, 400, "%s", err.msg);
-	else
-		return true;
-	return false;
-}
-
-struct e2b_sandbox *e2b_enter_files(
-	struct front_call *c, const char *action, char path[E2B_PATH_BYTES], bool *given)
+/* Find the sandbox that the request is for, and check that it may use its files. Returns: NULL, and
+ * the request was answered, if it may not. */
+static struct e2b_sandbox *find_files(
+	struct front_call *c, const char *action, const struct file_query *q)
 {
 	unsigned port;
-	const char *id = e2b_read_place(c, &port), *wrong;
-	const char *signature = http_query(c->x, "signature");
-	const char *text = http_query(c->x, "path"), *user = http_query(c->x, "username");
-	const char *end = http_query(c->x, "signature_expiration");
+	const char *id = e2b_read_place(c, &port);
+	const char *signature = q->has_signature ? q->signature : NULL;
 	struct e2b *e = e2b_of(c);
 	struct e2b_signing signing;
-	e2b_sign_begin(&signing, text ? text : "", action, user ? user : "", end);
+	e2b_sign_begin(&signing, q->path, action, q->user, q->has_end ? q->end : NULL);
 	if (!id && !signature) {
 		e2b_refuse(c, 400,
 			"missing header: E2b-Sandbox-Id and E2b-Sandbox-Port, or a signature");
@@ -115,22 +136,39 @@ struct e2b_sandbox *e2b_enter_files(
 		e2b_answer_lost(c, id);
 		return NULL;
 	}
-	wrong = wrong_proof(c, s, &signing, signature);
-	if (wrong) {
+	const char *wrong = wrong_proof(c, s, &signing, signature);
+	if (wrong)
 		e2b_refuse(c, 401, "%s", wrong);
+	return wrong ? NULL : s;
+}
+
+struct e2b_sandbox *e2b_enter_files(
+	struct front_call *c, const char *action, char path[E2B_PATH_BYTES], bool *given)
+{
+	struct file_query q;
+	struct err err;
+	if (!read_file_query(c, &q)) {
+		e2b_refuse(c, 400, "a parameter of the query is too long, or contains NUL");
 		return NULL;
 	}
+	struct e2b_sandbox *s = find_files(c, action, &q);
+	if (!s)
+		return NULL;
 	if (s->phase == E2B_PAUSED && s->resumes_itself)
 		e2b_resume(s);
-	if (s->phase != E2B_RUNNING) {
+	*given = q.has_path;
+	if (s->phase != E2B_RUNNING)
 		e2b_answer_lost(c, s->id);
-		return NULL;
+	else if (!e2b_is_user(q.user))
+		e2b_refuse(c, 401, E2B_NO_USER, q.user);
+	else if (e2b_resolve(q.path, path, &err) < 0)
+		e2b_refuse(c, 400, "%s", err.msg);
+	else {
+		c->context = s->context;
+		c->kept = json_need(json_pack("{s:s, s:s}", "sandbox", s->id, "path", path));
+		return s;
 	}
-	if (!check_query(c, path, given))
-		return NULL;
-	c->context = s->context;
-	c->kept = json_need(json_pack("{s:s, s:s}", "sandbox", s->id, "path", path));
-	return s;
+	return NULL;
 }
 
 void e2b_fail_file(struct front_call *c, const char *path, const struct err *err)

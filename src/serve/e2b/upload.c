@@ -44,7 +44,9 @@ enum { KEY_BYTES = 246, METADATA_BYTES = 4096, METADATA_MAX = 64 };
 struct upload_file {
 	struct upload_file *next;
 	char *path; /* absolute */
+	char *name; /* as the form has it; or NULL */
 	struct buf data;
+	bool has_data; /* some of it has come */
 	bool is_begun; /* its first part was written */
 	bool is_over;  /* all of it has come */
 };
@@ -78,6 +80,7 @@ static void drop_file(struct upload *u)
 		u->last = &u->files;
 	buf_done(&f->data);
 	free(f->path);
+	free(f->name);
 	free(f);
 }
 
@@ -175,6 +178,7 @@ static bool begin_file(struct upload *u, const char *name)
 	json_put_bool(u->paths, path, true);
 	struct upload_file *f = xnew(struct upload_file);
 	f->path = xstrdup(path);
+	f->name = name ? xstrdup(name) : NULL;
 	f->data = BUF_INIT(PART_BYTES + 2 * PIECE_BYTES);
 	*u->last = f;
 	u->last = &f->next;
@@ -199,17 +203,32 @@ static void end_file(const struct upload *u)
 static bool add_data(struct upload *u, const char *data, size_t bytes)
 {
 	struct upload_file *f = newest(u);
-	if (f && buf_append(&f->data, data, bytes) == 0)
+	if (f && buf_append(&f->data, data, bytes) == 0) {
+		f->has_data |= bytes > 0;
 		return true;
+	}
 	(void)err_set(&u->err, ERR_NO_MEMORY, "no memory for the file");
 	return note_wrong(u, 503);
+}
+
+/* Does a field begin with this piece? The first piece may be empty, and then there is another first
+ * one. */
+static bool begins_field(const struct upload *u, const struct http_piece *piece)
+{
+	const struct upload_file *f = newest(u);
+	bool is_file = strcmp(piece->name, "file") == 0;
+	if (piece->offset > 0)
+		return false;
+	return !f || !is_file || f->has_data || !f->name != !piece->filename ||
+		(f->name && strcmp(f->name, piece->filename) != 0);
 }
 
 /* A piece of a field of the form has come. */
 static bool on_field(void *arg, const struct http_piece *piece)
 {
 	struct upload *u = arg;
-	if (piece->offset == 0)
+	bool is_new = begins_field(u, piece);
+	if (is_new)
 		end_file(u);
 	if (strcmp(piece->name, "file") != 0) {
 		u->other_bytes += piece->bytes;
@@ -219,7 +238,7 @@ static bool on_field(void *arg, const struct http_piece *piece)
 			OTHER_BYTES >> 20);
 		return note_wrong(u, 413);
 	}
-	if (piece->offset == 0 && !begin_file(u, piece->filename))
+	if (is_new && !begin_file(u, piece->filename))
 		return false;
 	return add_data(u, piece->data, piece->bytes);
 }
