@@ -145,7 +145,7 @@ class Table(harness.Case):
         ops = table()
         for name in ("step.run", "step.get", "step.output", "file.read", "file.list", "session.export", "plan.run",
                      "tool.list", "tool.call", "process.get", "process.wait", "process.list", "process.read",
-                     "process.attach"):
+                     "process.attach", "path.stat", "path.list", "path.read", "path.watch"):
             self.assertEqual(ops[name]["label"], "program", name)
 
     def test_examples_fit_their_schemas(self):
@@ -259,7 +259,7 @@ class Live(harness.Case):
     def test_examples_are_true(self):
         for name, op in self.table.items():
             with self.subTest(operation=name):
-                self.fresh(has_file=name.startswith("file."))
+                self.fresh(has_file=name.startswith(("file.", "path.")))
                 if name == "session.create":
                     self.drop()
                 if name == "port.close":

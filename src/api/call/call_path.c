@@ -117,12 +117,14 @@ static int add_attributes(struct path_args *args, const json_t *params, struct e
 	{
 		bytes += strlen(name) + json_string_length(value);
 		if (!name[0])
-			return err_set(err, ERR_USAGE, "`attributes`: a name is empty");
+			return err_fail(err, ERR_USAGE, "{\"NAME\": \"value\"}",
+				"`attributes`: a name is empty");
 		if (strlen(json_string_value(value)) != json_string_length(value))
-			return err_set(err, ERR_USAGE, "`attributes.%.64s`: contains NUL", name);
+			return err_fail(err, ERR_USAGE, "encode it, for example as base64",
+				"`attributes.%.64s`: contains NUL", name);
 		if (bytes > ATTRIBUTES_BYTES)
-			return err_set(err, ERR_LIMIT, "`attributes`: over %d KiB",
-				ATTRIBUTES_BYTES >> 10);
+			return err_fail(err, ERR_LIMIT, "put it into a file",
+				"`attributes`: over %d KiB", ATTRIBUTES_BYTES >> 10);
 		path_add(args, name);
 		path_add(args, json_string_value(value));
 	}
@@ -324,6 +326,8 @@ static const struct param watch_rows[] = {
 		.help = "watch all directories in it, also those that are made later"},
 	{"entries", PARAM_FLAG, .fallback = "false",
 		.help = "describe the file in events create, write and chmod"},
+	{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS,
+		.help = "time after which the watch ends (default: no limit)"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "send the events"},
 };
 
@@ -385,17 +389,18 @@ static const struct operation rows[] = {
 		.start = start_make},
 	{"path.move", "Move or rename a file or directory of the box", ROWS(move_rows),
 		RESULT(entry_rows), .label = OPERATION_PROGRAM, .errors = ERRORS_WRITE,
-		.example = "{'session': 'demo', 'source': '/tmp/new', 'destination': 'kept'}",
-		.answer = "{'name': 'kept', 'path': '/home/user/kept'}", .start = start_move},
+		.example =
+			"{'session': 'demo', 'source': 'notes.txt', 'destination': '/tmp/kept/a.txt'}",
+		.answer = "{'name': 'a.txt', 'path': '/tmp/kept/a.txt', 'size': 6}",
+		.start = start_move},
 	{"path.remove", "Remove a file or directory of the box", ROWS(remove_rows),
 		.label = OPERATION_ENGINE, .errors = ERRORS,
-		.example = "{'session': 'demo', 'path': 'kept'}", .answer = "{}",
+		.example = "{'session': 'demo', 'path': 'notes.txt'}", .answer = "{}",
 		.start = start_remove},
 	{"path.read", "Read a file of the box, as events", ROWS(read_rows), RESULT(entry_rows),
 		.label = OPERATION_PROGRAM, .errors = ERRORS, .has_events = true,
-		.example = "{'session': 'demo', 'path': '/etc/passwd', 'limit': 100, 'stream': "
-			   "true}",
-		.answer = "{'name': 'passwd', 'type': 'file'}", .start = start_read},
+		.example = "{'session': 'demo', 'path': 'notes.txt', 'stream': true}",
+		.answer = "{'name': 'notes.txt', 'type': 'file', 'size': 6}", .start = start_read},
 	{"path.write", "Write a file of the box", ROWS(write_rows), RESULT(entry_rows),
 		.label = OPERATION_PROGRAM,
 		.limits = "At most 64 MiB of content per call, and per message.",
@@ -407,7 +412,9 @@ static const struct operation rows[] = {
 		"Get the changes in a directory of the box as events, until the call is "
 		"cancelled",
 		ROWS(watch_rows), .label = OPERATION_PROGRAM, .limits = "At most 8192 directories.",
-		.errors = ERRORS, .has_events = true, .example = NULL, .start = start_watch},
+		.errors = ERRORS, .has_events = true,
+		.example = "{'session': 'demo', 'path': '.', 'timeout_ms': 500, 'stream': true}",
+		.answer = "{}", .start = start_watch},
 };
 
 const struct operation_family path_family = FAMILY(rows);

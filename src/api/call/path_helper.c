@@ -169,6 +169,10 @@ static void conclude(struct path_helper *h)
 		finish(h, NULL, &err);
 		return;
 	}
+	if (h->use->output == PATH_EVENTS && p->cause == PROCESS_EXITED && p->is_timed_out) {
+		finish(h, json_need(json_object()), NULL);
+		return;
+	}
 	if (!has_exited || WEXITSTATUS(p->status) != 0) {
 		fail_ended(h);
 		return;
@@ -466,6 +470,7 @@ static int start(struct path_helper *h, struct err *err)
 		.has_input = h->args.input != NULL,
 		.is_held = true,
 		.is_transient = true,
+		.timeout_ms = param_count(call->params, "timeout_ms", 0),
 		.output_bytes = OUTPUT_BYTES};
 	session_start_process(s, &order, on_started, h);
 	return 0;

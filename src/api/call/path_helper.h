@@ -35,7 +35,8 @@ void path_add_number(struct path_args *args, int64_t number);
  * What becomes of the output.
  * PATH_ANSWER  lines of JSON, at most 16 MiB, of which `answer` makes the result
  * PATH_CONTENT bytes, which are sent as events `content`; the result is the entry of the file
- * PATH_EVENTS  lines of JSON, which are sent as events until the call is cancelled
+ * PATH_EVENTS  lines of JSON, which are sent as events until the call is cancelled or `timeout_ms`
+ * are over
  */
 enum path_output { PATH_ANSWER, PATH_CONTENT, PATH_EVENTS };
 
