@@ -34,7 +34,8 @@ enum {
 	PART_BYTES = 1 << 20,
 	FILES_MAX = 10000,
 	OTHER_BYTES = 1 << 20, /* of fields of a form that are no files */
-	STALL_MS = 60000,      /* without any byte of the body */
+	FILE_MODE = 0644,
+	STALL_MS = 60000, /* without any byte of the body */
 };
 
 /* What metadata of a file may be. Source: as above, upload_metadata.go. */
@@ -351,6 +352,8 @@ static void write_part(struct upload *u)
 	json_put_new(params, "content", json_stringn(buf_str(&text), text.bytes));
 	json_put_text(params, "encoding", "base64");
 	json_put_bool(params, "append", f->is_begun);
+	/* The owner of a new file is set by E2B, which watchers see as "chmod". */
+	json_put_int(params, "new_mode", FILE_MODE);
 	json_put_shared(params, "attributes", u->metadata);
 	json_put_text(params, "attribute_prefix", E2B_METADATA_PREFIX);
 	buf_clear(&f->data);
