@@ -21,7 +21,7 @@
 #define LOST	  "events were lost, as there were too many: list the directory"
 #define HOME	  "/home/user"
 
-enum { WATCHERS_MAX = 64, EVENTS_MAX = 4096, WATCHER_BYTES = 21 };
+enum { WATCHERS_MAX = 16, EVENTS_MAX = 4096, WATCHER_BYTES = 21 };
 
 struct e2b_watcher {
 	struct e2b_watcher *next;
