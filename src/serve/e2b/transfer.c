@@ -241,7 +241,7 @@ static bool fit_range(struct byte_range *range, int64_t size)
 
 /* ---- downloads ---- */
 
-struct download {
+struct e2b_download {
 	bool is_head, has_range, is_known, is_open, has_length, is_lost;
 	struct byte_range range;
 	int64_t size, left; /* `left` is of what is sent */
@@ -285,7 +285,7 @@ static void set_name(struct front_call *c, const char *name)
 }
 
 /* Learn about the file from the first event of path.read. */
-static void know(struct front_call *c, struct download *d, const json_t *event)
+static void know(struct front_call *c, struct e2b_download *d, const json_t *event)
 {
 	const json_t *entry = json_object_get(event, "entry");
 	const char *path = json_get_text(c->kept, "path"), *slash = strrchr(path, '/');
@@ -304,7 +304,8 @@ static void know(struct front_call *c, struct download *d, const json_t *event)
 }
 
 /* Begin the answer. @bytes: its length, or -1. */
-static void open_answer(struct front_call *c, struct download *d, unsigned status, int64_t bytes)
+static void open_answer(
+	struct front_call *c, struct e2b_download *d, unsigned status, int64_t bytes)
 {
 	d->is_open = true;
 	d->has_length = bytes >= 0;
@@ -314,7 +315,7 @@ static void open_answer(struct front_call *c, struct download *d, unsigned statu
 
 static void on_file_event(struct front_call *c, const json_t *event)
 {
-	struct download *d = c->own;
+	struct e2b_download *d = c->own;
 	if (strcmp(json_get_text(event, "event"), "file") != 0 || d->is_known)
 		return;
 	know(c, d, event);
@@ -325,7 +326,7 @@ static void on_file_event(struct front_call *c, const json_t *event)
 
 static void on_content(struct front_call *c, const char *members, const char *data, size_t bytes)
 {
-	struct download *d = c->own;
+	struct e2b_download *d = c->own;
 	size_t n = bytes;
 	(void)members;
 	if (!d->is_open)
@@ -344,7 +345,7 @@ static const struct front_events file_events = {.event = on_file_event, .raw = o
 
 static void on_sent(struct front_call *c, const json_t *result, const struct err *err)
 {
-	struct download *d = c->own;
+	struct e2b_download *d = c->own;
 	bool is_whole = !d->is_lost && (d->has_length ? d->left == 0 : result != NULL);
 	bool is_open = d->is_open;
 	char mime[MIME_BYTES];
@@ -372,7 +373,7 @@ static json_t *read_params(const struct front_call *c)
 			"path", json_object_get(c->kept, "path"), "stream", 1, "raw", 1));
 }
 
-static void send_range(struct front_call *c, struct download *d)
+static void send_range(struct front_call *c, struct e2b_download *d)
 {
 	json_t *params = read_params(c);
 	char text[80];
@@ -386,7 +387,7 @@ static void send_range(struct front_call *c, struct download *d)
 	front_follow(c, "path.read", params, &file_events, on_sent);
 }
 
-static void refuse_range(struct front_call *c, const struct download *d)
+static void refuse_range(struct front_call *c, const struct e2b_download *d)
 {
 	char text[40];
 	snprintf(text, sizeof text, "bytes */%lld", (long long)d->size);
@@ -397,7 +398,7 @@ static void refuse_range(struct front_call *c, const struct download *d)
 /* The size of the file is known, and nothing was sent. */
 static void on_probed(struct front_call *c, const json_t *result, const struct err *err)
 {
-	struct download *d = c->own;
+	struct e2b_download *d = c->own;
 	const char *date = c->x ? http_header(c->x, "If-Range") : NULL;
 	if (!result || !c->x) {
 		free(d);
@@ -432,7 +433,7 @@ void e2b_start_download(struct front_call *c)
 	bool given;
 	if (!e2b_enter_files(c, "read", path, &given))
 		return;
-	struct download *d = xnew(struct download);
+	struct e2b_download *d = xnew(struct e2b_download);
 	c->own = d;
 	d->is_head = strcmp(http_method(c->x), "HEAD") == 0;
 	d->has_range = !d->is_head && read_range(http_header(c->x, "Range"), &d->range);

@@ -52,7 +52,7 @@ struct upload_file {
 	bool is_over;  /* all of it has come */
 };
 
-struct upload {
+struct e2b_upload {
 	struct front_call *c;
 	char path[E2B_PATH_BYTES]; /* of the query */
 	bool has_path;
@@ -73,7 +73,7 @@ struct upload {
 
 /* ---- the end ---- */
 
-static void drop_file(struct upload *u)
+static void drop_file(struct e2b_upload *u)
 {
 	struct upload_file *f = u->files;
 	u->files = f->next;
@@ -91,7 +91,7 @@ static void on_stall_closed(uv_handle_t *handle)
 }
 
 /* Release all but the call, which the caller must answer. */
-static struct front_call *release(struct upload *u)
+static struct front_call *release(struct e2b_upload *u)
 {
 	struct front_call *c = u->c;
 	struct err unsaid;
@@ -107,7 +107,7 @@ static struct front_call *release(struct upload *u)
 	return c;
 }
 
-static void refuse(struct upload *u, unsigned status, const struct err *err)
+static void refuse(struct e2b_upload *u, unsigned status, const struct err *err)
 {
 	const struct err copy = *err;
 	e2b_refuse(release(u), status, "%s%s%s", copy.msg, copy.hint[0] ? ": " : "", copy.hint);
@@ -116,7 +116,7 @@ static void refuse(struct upload *u, unsigned status, const struct err *err)
 /* The client has gone, or the engine stops. */
 static void on_gone(void *arg)
 {
-	struct upload *u = arg;
+	struct e2b_upload *u = arg;
 	struct err unsaid;
 	u->c->x = NULL;
 	/* The form refers to the connection. */
@@ -130,7 +130,7 @@ static void on_gone(void *arg)
 
 static void on_stop(void *arg)
 {
-	struct upload *u = arg;
+	struct e2b_upload *u = arg;
 	if (u->is_writing)
 		front_cancel(u->c);
 	else if (!u->is_busy)
@@ -139,13 +139,13 @@ static void on_stop(void *arg)
 
 static void on_stall(uv_timer_t *timer)
 {
-	struct upload *u = timer->data;
+	struct e2b_upload *u = timer->data;
 	if (!u->is_writing && !u->is_busy)
 		e2b_refuse(release(u), 408, "nothing came of the body for %d s", STALL_MS / 1000);
 }
 
 /* Note why the request cannot go on. Returns: false. */
-static bool note_wrong(struct upload *u, unsigned status)
+static bool note_wrong(struct e2b_upload *u, unsigned status)
 {
 	if (u->status == 0)
 		u->status = status;
@@ -154,7 +154,7 @@ static bool note_wrong(struct upload *u, unsigned status)
 
 /* ---- files ---- */
 
-static bool begin_file(struct upload *u, const char *name)
+static bool begin_file(struct e2b_upload *u, const char *name)
 {
 	char path[E2B_PATH_BYTES];
 	if (!u->has_path && (!name || !name[0])) {
@@ -186,7 +186,7 @@ static bool begin_file(struct upload *u, const char *name)
 	return true;
 }
 
-static struct upload_file *newest(const struct upload *u)
+static struct upload_file *newest(const struct e2b_upload *u)
 {
 	struct upload_file *f = u->files;
 	while (f && f->next)
@@ -194,14 +194,14 @@ static struct upload_file *newest(const struct upload *u)
 	return f && !f->is_over ? f : NULL;
 }
 
-static void end_file(const struct upload *u)
+static void end_file(const struct e2b_upload *u)
 {
 	struct upload_file *f = newest(u);
 	if (f)
 		f->is_over = true;
 }
 
-static bool add_data(struct upload *u, const char *data, size_t bytes)
+static bool add_data(struct e2b_upload *u, const char *data, size_t bytes)
 {
 	struct upload_file *f = newest(u);
 	if (f && buf_append(&f->data, data, bytes) == 0) {
@@ -214,7 +214,7 @@ static bool add_data(struct upload *u, const char *data, size_t bytes)
 
 /* Does a field begin with this piece? The first piece may be empty, and then there is another first
  * one. */
-static bool begins_field(const struct upload *u, const struct http_piece *piece)
+static bool begins_field(const struct e2b_upload *u, const struct http_piece *piece)
 {
 	const struct upload_file *f = newest(u);
 	bool is_file = strcmp(piece->name, "file") == 0;
@@ -227,7 +227,7 @@ static bool begins_field(const struct upload *u, const struct http_piece *piece)
 /* A piece of a field of the form has come. */
 static bool on_field(void *arg, const struct http_piece *piece)
 {
-	struct upload *u = arg;
+	struct e2b_upload *u = arg;
 	bool is_new = begins_field(u, piece);
 	if (is_new)
 		end_file(u);
@@ -246,7 +246,7 @@ static bool on_field(void *arg, const struct http_piece *piece)
 
 /* ---- the body ---- */
 
-static bool feed(struct upload *u, const char *data, size_t bytes)
+static bool feed(struct e2b_upload *u, const char *data, size_t bytes)
 {
 	if (!u->form)
 		return add_data(u, data, bytes);
@@ -256,7 +256,7 @@ static bool feed(struct upload *u, const char *data, size_t bytes)
 }
 
 /* The whole body has come. */
-static bool finish_body(struct upload *u)
+static bool finish_body(struct e2b_upload *u)
 {
 	u->is_read = true;
 	(void)uv_timer_stop(&u->stall);
@@ -272,7 +272,7 @@ static bool finish_body(struct upload *u)
 }
 
 /* Unpack some of the piece. Returns: false if the request is wrong. */
-static bool unpack(struct upload *u)
+static bool unpack(struct e2b_upload *u)
 {
 	long n = e2b_inflate_some(u->inflate, u->out, sizeof u->out, &u->err);
 	u->has_piece = n > 0;
@@ -282,7 +282,7 @@ static bool unpack(struct upload *u)
 }
 
 /* Take more of the body. Returns: false if there is none now, or if the request is wrong. */
-static bool take_more(struct upload *u)
+static bool take_more(struct e2b_upload *u)
 {
 	if (u->has_piece)
 		return unpack(u);
@@ -301,9 +301,9 @@ static bool take_more(struct upload *u)
 
 /* ---- writing ---- */
 
-static void advance(struct upload *u);
+static void advance(struct e2b_upload *u);
 
-static void add_entry(struct upload *u, const json_t *entry)
+static void add_entry(struct e2b_upload *u, const json_t *entry)
 {
 	json_t *out = json_need(json_object());
 	json_put_shared(out, "path", json_object_get(entry, "path"));
@@ -315,7 +315,7 @@ static void add_entry(struct upload *u, const json_t *entry)
 
 static void on_written(struct front_call *c, const json_t *result, const struct err *err)
 {
-	struct upload *u = c->own;
+	struct e2b_upload *u = c->own;
 	struct upload_file *f = u->files;
 	u->is_writing = false;
 	if (!result || !c->x) {
@@ -340,7 +340,7 @@ static void on_written(struct front_call *c, const json_t *result, const struct 
 }
 
 /* Write what has come of the first file. */
-static void write_part(struct upload *u)
+static void write_part(struct e2b_upload *u)
 {
 	struct upload_file *f = u->files;
 	size_t n = f->data.bytes;
@@ -364,7 +364,7 @@ static void write_part(struct upload *u)
 }
 
 /* Do what can be done now. The upload may have ended afterwards. */
-static void advance(struct upload *u)
+static void advance(struct e2b_upload *u)
 {
 	struct front_call *c = u->c;
 	while (u->status == 0 && !u->is_writing) {
@@ -398,7 +398,7 @@ static void advance(struct upload *u)
 
 static void on_progress(void *arg)
 {
-	struct upload *u = arg;
+	struct e2b_upload *u = arg;
 	if (!u->is_busy && !u->is_writing)
 		advance(u);
 }
@@ -451,7 +451,7 @@ static bool is_type(const char *type, const char *wanted)
 }
 
 /* Prepare for a body of its kind. Returns: false, with u->err and u->status, if it is of none. */
-static bool prepare(struct upload *u)
+static bool prepare(struct e2b_upload *u)
 {
 	const char *type = http_header(u->c->x, "Content-Type");
 	const char *coding = http_header(u->c->x, "Content-Encoding");
@@ -493,7 +493,7 @@ void e2b_start_upload(struct front_call *c)
 	bool has_path;
 	if (!e2b_enter_files(c, "write", path, &has_path))
 		return;
-	struct upload *u = xnew(struct upload);
+	struct e2b_upload *u = xnew(struct e2b_upload);
 	u->c = c;
 	c->own = u;
 	u->has_path = has_path;
