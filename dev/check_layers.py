@@ -104,6 +104,7 @@ ONLY = {
     r"microhttpd\.h": r"net/",
     r"wslay/": r"serve/web/wslay\.h",
     r"zmq\.h": r"serve/jupyter/libzmq\.h",
+    r"zlib\.h": r"serve/e2b/inflate\.c",
     r"gnutls/": r"(gateway/|serve/tls/|serve/web/wslay\.h)",
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",

@@ -25,7 +25,7 @@ struct files_write {
 	const char *path;
 	int64_t bytes; /* of the content, which is read from stdin */
 	bool is_append;
-	int mode;	    /* permissions; -1: leave them */
+	int mode, new_mode; /* permissions, and those of a new file; -1: leave them */
 	const char *prefix; /* of the attributes that are set, or NULL */
 	char *const *attributes;
 };

@@ -61,8 +61,9 @@ static int run_write(char **args, struct err *err)
 		.bytes = number(args[1]),
 		.is_append = number(args[2]),
 		.mode = (int)number(args[3]),
-		.prefix = args[4],
-		.attributes = args[4] ? args + 5 : NULL};
+		.new_mode = (int)number(args[4]),
+		.prefix = args[5],
+		.attributes = args[5] ? args + 6 : NULL};
 	return files_write(&w, err);
 }
 
@@ -82,7 +83,7 @@ static const struct {
 	{"move", 2, run_move},
 	{"remove", 3, run_remove},
 	{"read", 3, run_read},
-	{"write", 4, run_write},
+	{"write", 5, run_write},
 	{"watch", 3, run_watch},
 };
 

@@ -88,7 +88,9 @@ static int receive(int fd, int64_t left, const char *path, struct err *err)
 static int reserve(int fd, const struct stat *st, const struct files_write *w, struct err *err)
 {
 	off_t from = w->is_append ? st->st_size : 0;
-	if (w->bytes == 0 || fallocate(fd, FALLOC_FL_KEEP_SIZE, from, w->bytes) == 0 ||
+	/* Without old content there is nothing to lose, and watchers get an event less. */
+	if (w->bytes == 0 || st->st_size == 0 ||
+		fallocate(fd, FALLOC_FL_KEEP_SIZE, from, w->bytes) == 0 ||
 		(errno != ENOSPC && errno != EDQUOT))
 		return 0;
 	int r = answer_fail(err, errno, w->path);
@@ -115,19 +117,20 @@ static int open_for_write(const struct files_write *w, bool *is_new, struct err 
 	return fd;
 }
 
-static int fill(int fd, const struct files_write *w, struct err *err)
+static int fill(int fd, const struct files_write *w, bool is_new, struct err *err)
 {
+	const int mode = is_new && w->new_mode >= 0 ? w->new_mode : w->mode;
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return answer_fail(err, errno, w->path);
 	if (!S_ISREG(st.st_mode))
 		return fail_kind(w->path, err);
 	int r = reserve(fd, &st, w, err);
-	if (r == 0 && !w->is_append && ftruncate(fd, 0) < 0)
+	if (r == 0 && !w->is_append && st.st_size > 0 && ftruncate(fd, 0) < 0)
 		r = answer_fail(err, errno, w->path);
 	if (r == 0)
 		r = receive(fd, w->bytes, w->path, err);
-	if (r == 0 && w->mode >= 0 && fchmod(fd, (mode_t)w->mode & MODE_BITS) < 0)
+	if (r == 0 && mode >= 0 && fchmod(fd, (mode_t)mode & MODE_BITS) < 0)
 		r = answer_fail(err, errno, w->path);
 	if (r == 0 && w->prefix)
 		r = attributes_set(fd, w->prefix, w->attributes, w->path, err);
@@ -140,7 +143,7 @@ int files_write(const struct files_write *w, struct err *err)
 	cleanup_fd int fd = open_for_write(w, &is_new, err);
 	if (fd < 0)
 		return fd;
-	int r = fill(fd, w, err);
+	int r = fill(fd, w, is_new, err);
 	if (r < 0 && is_new)
 		(void)unlink(w->path);
 	return r < 0 ? r : files_stat(w->path, err);

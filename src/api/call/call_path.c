@@ -133,14 +133,17 @@ static int add_attributes(struct path_args *args, const json_t *params, struct e
 
 static int prepare_write(struct path_args *args, const json_t *params, struct err *err)
 {
-	const json_t *mode = param_get(params, "mode");
+	static const char *const modes[] = {"mode", "new_mode"};
 	path_add(args, "write");
 	int r = path_add_path(args, params, "path", err);
 	if (r == 0)
 		r = add_content(args, params, err);
 	path_add_number(args, (int64_t)args->input_bytes);
 	path_add_number(args, param_flag(params, "append"));
-	path_add_number(args, mode ? (int64_t)param_count(params, "mode", 0) : -1);
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++)
+		path_add_number(args,
+			param_get(params, modes[i]) ? (int64_t)param_count(params, modes[i], 0)
+						    : -1);
 	return r < 0 ? r : add_attributes(args, params, err);
 }
 
@@ -312,6 +315,8 @@ static const struct param write_rows[] = {
 	{"mode", PARAM_COUNT, false, 0, MODE_MAX,
 		.help = "permission bits of the file, as a number (default: unchanged; a new file "
 			"gets 420, which is 0644)"},
+	{"new_mode", PARAM_COUNT, false, 0, MODE_MAX,
+		.help = "the same for a file that did not exist; `mode` is for one that did"},
 	{"attributes", PARAM_MAP, false, 0, PATH_ATTRIBUTES_MAX,
 		.help = "extended attributes of the file: {\"NAME\": \"value\"} sets "
 			"`user.PREFIX` + NAME, and all other attributes that begin with "

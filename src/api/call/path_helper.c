@@ -6,6 +6,10 @@
  * status 0 means that the output is the answer; 1, that a line on stderr is the error. For
  * path.read, stdout has the bytes of the file, and stderr first a line that describes it.
  *
+ * A session has a limited number of processes, so only some of its programs run at the same time;
+ * the other calls wait in line. Programs that send contents have a number of their own, because
+ * they wait for their callers, which may be slow. Watches are not counted: they have no end.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/call/path_helper.h"
@@ -17,6 +21,7 @@
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "registry/processes.h"
+#include "session/box/workspace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +31,9 @@
 
 enum {
 	ANSWER_BYTES = 16 << 20,
-	OUTPUT_BYTES = 1 << 20, /* of each stream that are kept until they are taken */
+	OUTPUT_BYTES = 256 << 10, /* of each stream that are kept until they are taken */
+	ANSWERS_AT_ONCE = 8,
+	CONTENTS_AT_ONCE = 24,
 	CHUNK_BYTES = 64 << 10,
 	MEMBERS_BYTES = 160,
 	AGAIN_MIN_MS = 1,
@@ -35,6 +42,8 @@ enum {
 };
 
 struct path_helper {
+	struct path_helper *next;      /* in one of the lists below */
+	const struct session *session; /* only to compare; NULL: it does not run */
 	struct process_reader reader;
 	struct process *process;
 	struct operation_call *call; /* NULL after it was answered */
@@ -75,6 +84,60 @@ void path_add_number(struct path_args *args, int64_t number)
 	path_add(args, text);
 }
 
+/* ---- the line ---- */
+
+/* Those whose programs run, and those that wait, of all sessions. */
+static struct path_helper *running, *waiting;
+
+static void append(struct path_helper **list, struct path_helper *h)
+{
+	while (*list)
+		list = &(*list)->next;
+	*list = h;
+	h->next = NULL;
+}
+
+static void remove_from(struct path_helper **list, const struct path_helper *h)
+{
+	while (*list && *list != h)
+		list = &(*list)->next;
+	if (*list)
+		*list = h->next;
+}
+
+/* Return whether the program may begin; true also if the session has gone, as start() then says. */
+static bool has_room(const struct path_helper *h)
+{
+	unsigned n = 0, max = h->use->output == PATH_CONTENT ? CONTENTS_AT_ONCE : ANSWERS_AT_ONCE;
+	const char *id;
+	struct err err;
+	const struct session *s = registry_process_session(
+		h->call->context->registry, param_text(h->call->params, "session", ""), &id, &err);
+	for (const struct path_helper *at = running; s && at; at = at->next)
+		n += at->session == s && at->use->output == h->use->output;
+	return h->use->output == PATH_EVENTS || n < max;
+}
+
+static void begin(struct path_helper *h);
+
+/* A program has ended: let others begin. */
+static void wake(void)
+{
+	static bool is_awake;
+	if (is_awake) /* a program could not begin: the loop below goes on */
+		return;
+	is_awake = true;
+	for (struct path_helper *h = waiting, *next; h; h = next) {
+		next = h->next;
+		if (!has_room(h))
+			continue;
+		remove_from(&waiting, h);
+		begin(h);
+		next = waiting; /* which may have changed */
+	}
+	is_awake = false;
+}
+
 /* ---- the end ---- */
 
 static void release(struct path_helper *h)
@@ -106,8 +169,10 @@ static void finish(struct path_helper *h, json_t *result, const struct err *err)
 	if (--p->n_attached == 0)
 		for (unsigned i = 0; i < p->n_out; i++)
 			stream_release(&p->out[i]);
+	remove_from(&running, h);
 	uv_close((uv_handle_t *)&h->timer, on_timer_closed);
 	call_give(call, result, err);
+	wake();
 }
 
 static void fail_nonsense(struct path_helper *h)
@@ -236,6 +301,7 @@ static bool know_file(struct path_helper *h)
 	json_t *event = json_need(json_object());
 	json_put_text(event, "event", "file");
 	json_put_int(event, "size", json_get_int(said, "size"));
+	json_put_text(event, "mime", workspace_mime(json_get_text(h->entry, "name")));
 	json_put_shared(event, "entry", h->entry);
 	call_event(h->call, event);
 	return h->call != NULL;
@@ -398,8 +464,11 @@ static void on_written(struct input_piece *piece, const struct err *err)
 static void give_up(struct path_helper *h, const struct err *err)
 {
 	struct operation_call *call = h->call;
+	remove_from(&running, h);
+	remove_from(&waiting, h);
 	release(h);
 	call_fail(call, err);
+	wake();
 }
 
 static void follow(struct path_helper *h, struct process *p)
@@ -460,6 +529,7 @@ static int start(struct path_helper *h, struct err *err)
 		call->context->registry, param_text(call->params, "session", ""), &id, err);
 	if (!s)
 		return -1;
+	h->session = s;
 	if (!session_may_start(s))
 		return err_fail(
 			err, ERR_BUSY, "ask again in a moment", "the session has no box now");
@@ -474,15 +544,33 @@ static int start(struct path_helper *h, struct err *err)
 	return 0;
 }
 
+static void begin(struct path_helper *h)
+{
+	struct err err;
+	append(&running, h);
+	h->call->cancel = note_cancelled;
+	if (start(h, &err) < 0)
+		give_up(h, &err);
+}
+
+static void leave_line(struct operation_call *call)
+{
+	struct err err;
+	(void)err_set(&err, ERR_INTERRUPTED, "the call was cancelled");
+	give_up(call->following, &err);
+}
+
 static void on_ready(void *arg, const json_t *result, const struct err *wrong)
 {
 	struct path_helper *h = arg;
-	struct err err;
-	h->call->cancel = note_cancelled;
-	if (!result)
+	if (!result) {
 		give_up(h, wrong);
-	else if (start(h, &err) < 0)
-		give_up(h, &err);
+	} else if (has_room(h)) {
+		begin(h);
+	} else {
+		append(&waiting, h);
+		h->call->cancel = leave_line;
+	}
 }
 
 static void withdraw(struct operation_call *call)

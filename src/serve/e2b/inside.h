@@ -58,8 +58,9 @@ struct e2b_sandbox {
 	uint64_t idle_ms;    /* so long the engine keeps its session without use */
 	uint64_t used_ms;    /* since 1970: when the front used it last for its own sake */
 	struct e2b_process *processes;
-	json_t *samples;  /* of metrics.c, or NULL */
-	json_t *contexts; /* of code.c, or NULL */
+	json_t *samples;	      /* of metrics.c, or NULL */
+	struct e2b_watcher *watchers; /* of watch.c */
+	json_t *contexts;	      /* of code.c, or NULL */
 	/* The request that waits for its beginning or its end, or NULL. */
 	struct front_call *caller;
 	struct operation_call *call;
@@ -176,6 +177,9 @@ void e2b_drop_process(struct e2b_sandbox *s, const char *id);
  * answered, if there is none, or if the token is missing.
  */
 struct e2b_sandbox *e2b_enter(struct front_call *c, unsigned port);
+/* Return the id of the sandbox that the request has in its headers or its host, and the port; NULL
+ * if it has none. */
+const char *e2b_read_place(const struct front_call *c, unsigned *port);
 /* Answer that the sandbox is not there, or is paused: status 502. */
 void e2b_answer_lost(struct front_call *c, const char *id);
 
@@ -278,10 +282,13 @@ void e2b_stream_cut(struct e2b_stream *s);
 
 /* ---- services of a sandbox ---- */
 
-void e2b_start_process(struct front_call *c);	  /* process.c: POST /process.Process/… */
-void e2b_start_filesystem(struct front_call *c);  /* files.c: POST /filesystem.Filesystem/… */
-void e2b_start_download(struct front_call *c);	  /* transfer.c: GET /files */
-void e2b_start_upload(struct front_call *c);	  /* transfer.c: POST /files */
+void e2b_start_process(struct front_call *c);	 /* process.c: POST /process.Process/… */
+void e2b_start_filesystem(struct front_call *c); /* files.c: POST /filesystem.Filesystem/… */
+void e2b_start_download(struct front_call *c);	 /* transfer.c: GET /files */
+void e2b_start_upload(struct front_call *c);	 /* upload.c: POST /files */
+void e2b_start_envs(struct front_call *c);	 /* transfer.c: GET /envs */
+/* watch.c: forget the watchers of a sandbox. */
+void e2b_drop_watchers(struct e2b_sandbox *s);
 void e2b_start_execute(struct front_call *c);	  /* code.c: POST /execute */
 void e2b_start_contexts(struct front_call *c);	  /* code.c: GET /contexts */
 void e2b_start_new_context(struct front_call *c); /* code.c: POST /contexts */

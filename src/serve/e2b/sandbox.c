@@ -141,8 +141,7 @@ void e2b_answer_lost(struct front_call *c, const char *id)
 			"The sandbox was not found", "code", 502));
 }
 
-/* Return the id that the request has in its headers or its host, and the port. */
-static const char *read_place(const struct front_call *c, unsigned *port)
+const char *e2b_read_place(const struct front_call *c, unsigned *port)
 {
 	const struct host_site *site = http_site(c->x);
 	const char *id = http_header(c->x, "E2b-Sandbox-Id");
@@ -160,7 +159,7 @@ static const char *read_place(const struct front_call *c, unsigned *port)
 struct e2b_sandbox *e2b_enter(struct front_call *c, unsigned port)
 {
 	unsigned given;
-	const char *id = read_place(c, &given);
+	const char *id = e2b_read_place(c, &given);
 	struct e2b_sandbox *s = id ? e2b_find(e2b_of(c), id) : NULL;
 	const char *token = http_header(c->x, "X-Access-Token");
 	const char *traffic = http_header(c->x, "E2B-Traffic-Access-Token");
@@ -262,6 +261,7 @@ static void forget(struct e2b_sandbox *s)
 		link = &(*link)->next;
 	*link = s->next;
 	s->e2b->n_sandboxes--;
+	e2b_drop_watchers(s);
 	while (s->processes) {
 		struct e2b_process *p = s->processes;
 		s->processes = p->next;

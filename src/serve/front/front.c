@@ -384,9 +384,10 @@ static void add_route(
 	snprintf(place->path, sizeof place->path, "%s%s", place->below, is_rest ? "*" : row->path);
 	const struct http_route route = {.method = row->method,
 		.path = place->path,
-		.body_max_bytes = BODY_BYTES,
+		.body_max_bytes = row->is_streamed ? SIZE_MAX : BODY_BYTES,
 		.is_open = row->is_open,
 		.is_json = !row->is_form && !row->is_raw,
+		.is_streamed = row->is_streamed,
 		.key_header = "X-Api-Key",
 		.key_query = front->wire->key_query,
 		.key_cookie = front->wire->key_cookie,

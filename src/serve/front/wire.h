@@ -18,6 +18,8 @@ struct front_row {
 	bool is_form; /* the body is multipart/form-data, which `start` reads with http_read_form()
 		       */
 	bool is_raw;  /* the body is not JSON; http_body() has it */
+	/* as in struct http_route, with `is_raw`: `start` must also set http_on_gone() */
+	bool is_streamed;
 };
 
 /* A wire. Rows for whole directories stand behind the others; the last one is for "/". They answer

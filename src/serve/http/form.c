@@ -2,12 +2,17 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/http/inside.h"
 
+#include "base/alloc.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* How long the head of a field may be, with its names. */
 enum { FIELD_HEAD_BYTES = 16 << 10 };
 
-struct form {
+struct http_form {
+	struct MHD_PostProcessor *parser;
+	const struct microhttpd *lib;
 	bool (*each)(void *arg, const struct http_piece *piece);
 	void *arg;
 	bool is_over; /* `each` wants no more */
@@ -18,7 +23,7 @@ static enum MHD_Result on_piece(void *arg, enum MHD_ValueKind kind, const char *
 	const char *filename, const char *type, const char *encoding, const char *data,
 	uint64_t offset, size_t bytes)
 {
-	struct form *f = arg;
+	struct http_form *f = arg;
 	const struct http_piece piece = {name ? name : "", filename, data, bytes, offset};
 	(void)kind;
 	(void)type;
@@ -27,19 +32,51 @@ static enum MHD_Result on_piece(void *arg, enum MHD_ValueKind kind, const char *
 	return f->is_over ? MHD_NO : MHD_YES;
 }
 
+static int fail(struct err *err)
+{
+	return err_set(err, ERR_USAGE, "the body is not a whole form");
+}
+
+int http_form_open(struct http_form **out, struct http_exchange *x,
+	bool (*each)(void *arg, const struct http_piece *piece), void *arg, struct err *err)
+{
+	struct http_form *f = xnew(struct http_form);
+	f->lib = &x->server->lib;
+	f->each = each;
+	f->arg = arg;
+	f->parser = x->connection
+		? f->lib->create_post_processor(x->connection->mhd, FIELD_HEAD_BYTES, on_piece, f)
+		: NULL;
+	*out = f;
+	if (f->parser)
+		return 0;
+	free(take_ptr(*out));
+	return err_set(err, ERR_USAGE, "the body has no boundary");
+}
+
+int http_form_put(struct http_form *f, const char *data, size_t bytes, struct err *err)
+{
+	if (f->is_over || f->lib->post_process(f->parser, data, bytes) == MHD_YES || f->is_over)
+		return 0;
+	return fail(err);
+}
+
+int http_form_close(struct http_form *f, struct err *err)
+{
+	bool is_good = f->lib->destroy_post_processor(f->parser) == MHD_YES || f->is_over;
+	free(f);
+	return is_good ? 0 : fail(err);
+}
+
 int http_read_form(struct http_exchange *x, bool (*each)(void *arg, const struct http_piece *piece),
 	void *arg, struct err *err)
 {
-	const struct microhttpd *lib = &x->server->lib;
-	struct form f = {.each = each, .arg = arg};
-	struct MHD_PostProcessor *parser = x->connection
-		? lib->create_post_processor(x->connection->mhd, FIELD_HEAD_BYTES, on_piece, &f)
-		: NULL;
-	if (!parser)
-		return err_set(err, ERR_USAGE, "the body has no boundary");
-	bool is_good = lib->post_process(parser, buf_str(&x->body), x->body.bytes) == MHD_YES;
-	is_good = lib->destroy_post_processor(parser) == MHD_YES && is_good;
-	if (is_good || f.is_over)
-		return 0;
-	return err_set(err, ERR_USAGE, "the body is not a whole form");
+	struct http_form *f;
+	struct err unsaid;
+	int r = http_form_open(&f, x, each, arg, err);
+	if (r < 0)
+		return r;
+	r = http_form_put(f, buf_str(&x->body), x->body.bytes, err);
+	int end = http_form_close(f, r < 0 ? &unsaid : err);
+	return r < 0 ? r : end;
 }

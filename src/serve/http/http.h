@@ -112,6 +112,17 @@ struct http_piece {
  */
 int http_read_form(struct http_exchange *x, bool (*each)(void *arg, const struct http_piece *piece),
 	void *arg, struct err *err);
+/*
+ * The same for a body that comes in pieces, as with `is_streamed`: http_form_open(),
+ * http_form_put() for each piece, and http_form_close(), which must be called before the response
+ * is given and when the client has gone, and says whether the form was whole. `each` may be called
+ * by http_form_put() and http_form_close(). Errors: as above.
+ */
+struct http_form;
+int http_form_open(struct http_form **out, struct http_exchange *x,
+	bool (*each)(void *arg, const struct http_piece *piece), void *arg, struct err *err);
+int http_form_put(struct http_form *f, const char *data, size_t bytes, struct err *err);
+int http_form_close(struct http_form *f, struct err *err);
 
 /* Return the context in which to start operations. It identifies the caller, and outlives the
  * exchange. */
