@@ -27,7 +27,7 @@
 #define KEEPALIVE "{\"event\":{\"keepalive\":{}}}"
 #define HOME	  "/home/user"
 
-enum { OUTPUT_BYTES = 1 << 20, TIMEOUT_MAX_MS = 1 << 30, SIDE_MAX = 4096, ENDED_MS = 30000 };
+enum { OUTPUT_BYTES = 256 << 10, TIMEOUT_MAX_MS = 1 << 30, SIDE_MAX = 4096, ENDED_MS = 30000 };
 
 /* ---- processes by their number or tag ---- */
 
