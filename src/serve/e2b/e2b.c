@@ -51,12 +51,13 @@ static bool is_rpc(const struct front_call *c)
 
 static void fail(struct front_call *c, unsigned status, const struct err *err)
 {
-	if (is_rpc(c))
+	if (is_rpc(c)) {
 		e2b_rpc_fail(c, err);
-	else if (c->x && status == 429)
+		return;
+	}
+	if (c->x && status == 429)
 		(void)http_set_header(c->x, "Retry-After", "1");
-	if (!is_rpc(c))
-		e2b_refuse(c, status, "%s%s%s", err->msg, err->hint[0] ? ": " : "", err->hint);
+	e2b_refuse(c, status, "%s%s%s", err->msg, err->hint[0] ? ": " : "", err->hint);
 }
 
 bool e2b_unescape(char *text)
