@@ -14,15 +14,17 @@ import web  # noqa: E402
 harness = interop.harness
 PROGRAMS = os.path.join(interop.HERE, "fronts")
 TOKEN = "ann-" + "a" * 28
+KEY = "e2b_" + "a1" * 20  # Some clients take no key of another form.
 TIMEOUT_S = 300
 
 
 class Clients(harness.Case):
     FRONTS = ()
+    TOKEN = TOKEN
 
     @classmethod
     def setUpClass(cls):
-        cls.servers = {False: web.Server(*cls.FRONTS), True: web.Server(*cls.FRONTS, tokens=f"ann {TOKEN}\n")}
+        cls.servers = {False: web.Server(*cls.FRONTS), True: web.Server(*cls.FRONTS, tokens=f"ann {cls.TOKEN}\n")}
 
     @classmethod
     def tearDownClass(cls):
@@ -44,7 +46,7 @@ class Clients(harness.Case):
         where = interop.needed(f"clients of fronts, {versions}", "--fronts", versions)
         server = self.servers[has_token]
         argv = [os.path.join(where, "bin", "python"), os.path.join(PROGRAMS, program), f"http://127.0.0.1:{server.port}"]
-        return self.checked([*argv, TOKEN] if has_token else argv)
+        return self.checked([*argv, self.TOKEN] if has_token else argv)
 
 
 class Programs(Clients):
@@ -87,6 +89,30 @@ class Notebooks(Clients):
 
     def test_jupyter_older(self):
         self.assertEqual(self.python("jupyter-old", "notebooks.py", has_token=False), 21)
+
+
+class E2B(Clients):
+    """The classes of E2B that create sandboxes, run commands and code and read files, in both languages."""
+    FRONTS = ("--front", "e2b")
+    TOKEN = KEY
+
+    def javascript(self, versions, has_token):
+        where = interop.needed(f"clients of E2B from npm, {versions}", "--fronts", versions)
+        server = self.servers[has_token]
+        argv = ["node", os.path.join(PROGRAMS, "e2b.mjs"), os.path.join(where, "node_modules"), f"http://127.0.0.1:{server.port}"]
+        return self.checked([*argv, self.TOKEN] if has_token else argv)
+
+    def test_python(self):
+        self.assertEqual(self.python("e2b-new", "e2b_python.py", has_token=True), 190)
+
+    def test_python_older(self):
+        self.assertEqual(self.python("e2b-old", "e2b_python.py", has_token=False), 186)
+
+    def test_javascript(self):
+        self.assertEqual(self.javascript("e2b-npm-new", has_token=True), 75)
+
+    def test_javascript_older(self):
+        self.assertEqual(self.javascript("e2b-npm-old", has_token=False), 74)
 
 
 if __name__ == "__main__":
