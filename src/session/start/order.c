@@ -385,6 +385,10 @@ static int check(struct order_checked *c, const struct order *order, const struc
 		ask.chosen = path;
 	if (r == 0)
 		r = c->runtime->start(&ask, &c->starts[runtime_index(c->runtime)], err);
+	/* The operations path.* need it in the box of every session. */
+	if (r == 0 && order->is_session)
+		r = runtime_bind_driver(&ask, &c->starts[runtime_index(c->runtime)], "files",
+			"/retort/files", err);
 	if (r == 0 && order->is_session)
 		start_others(c, &ask, python);
 	const struct trust *seen = env ? trust : NULL;
