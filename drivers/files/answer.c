@@ -23,41 +23,39 @@ int answer_line(int fd, json_t *json, struct err *err)
 	return r < 0 ? err_sys(err, ERR_IO, -r, "write the answer") : 0;
 }
 
-static enum err_code code_of(int sys)
-{
-	switch (sys) {
-	case ENOENT:
-	case ENOTDIR:
-		return ERR_NOT_FOUND;
-	case EACCES:
-	case EPERM:
-	case EROFS:
-		return ERR_ACCESS;
-	case ENOSPC:
-	case EDQUOT:
-		return ERR_NO_SPACE;
-	case ELOOP:
-	case EISDIR:
-	case EINVAL:
-	case ENAMETOOLONG:
-	case EEXIST:
-	case ENOTEMPTY:
-	case EBUSY:
-	case ETXTBSY:
-		return ERR_USAGE;
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-	case EFBIG:
-		return ERR_LIMIT;
-	default:
-		return ERR_IO;
-	}
-}
+/* What the errors of the kernel mean to a caller. */
+static const struct {
+	int sys;
+	enum err_code code;
+	const char *hint;
+} known[] = {
+	{ENOENT, ERR_NOT_FOUND, "`path.list` shows what is in a directory"},
+	{ENOTDIR, ERR_NOT_FOUND, "a part of the path is a file, not a directory"},
+	{EACCES, ERR_ACCESS, "programs of the box may not do this either"},
+	{EPERM, ERR_ACCESS, "programs of the box may not do this either"},
+	{EROFS, ERR_ACCESS, "programs of the box may not do this either"},
+	{ENOSPC, ERR_NO_SPACE, "remove something there first"},
+	{EDQUOT, ERR_NO_SPACE, "remove something there first"},
+	{ELOOP, ERR_USAGE, "a symbolic link leads back to itself"},
+	{EISDIR, ERR_USAGE, "a directory has this name"},
+	{EINVAL, ERR_USAGE, "choose another path"},
+	{ENAMETOOLONG, ERR_USAGE, "a part of a path has at most 255 bytes"},
+	{EEXIST, ERR_USAGE, "choose another name, or remove what is there"},
+	{ENOTEMPTY, ERR_USAGE, "choose another name, or remove what is there"},
+	{EBUSY, ERR_USAGE, "a volume or a directory of the box itself is there"},
+	{ETXTBSY, ERR_USAGE, "the program runs: end it first"},
+	{EMFILE, ERR_LIMIT, "there are too many levels of directories"},
+	{ENFILE, ERR_LIMIT, "the host has too many open files"},
+	{ENOMEM, ERR_LIMIT, "the box has no memory left: end some of its programs"},
+	{EFBIG, ERR_LIMIT, "the file would be larger than the box allows"},
+};
 
 int answer_fail(struct err *err, int sys, const char *path)
 {
-	return err_sys(err, code_of(sys), sys, "%.180s", path);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (known[i].sys == sys)
+			return err_fail_sys(err, known[i].code, sys, known[i].hint, "%.180s", path);
+	return err_sys(err, ERR_IO, sys, "%.180s", path);
 }
 
 json_t *answer_text(const char *text, bool *is_inexact)

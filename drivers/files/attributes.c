@@ -62,15 +62,16 @@ static int set_one(int fd, const char *prefix, char *const *pair, const char *pa
 	char name[OWN_BYTES + NAME_BYTES];
 	int n = snprintf(name, sizeof name, "%s%s%s", own, prefix, pair[0]);
 	if (n < 0 || (size_t)n >= sizeof name)
-		return err_set(
-			err, ERR_USAGE, "%.150s: the name of an attribute is too long", path);
+		return err_fail(err, ERR_USAGE, "with the prefix, a name has at most 250 bytes",
+			"%.150s: the name of an attribute is too long", path);
 	if (fsetxattr(fd, name, pair[1], strlen(pair[1]), 0) == 0)
 		return 0;
 	if (errno == EOPNOTSUPP)
 		return err_fail(err, ERR_USAGE, "the workspace may have them",
 			"%.150s: its file system has no extended attributes", path);
-	if (errno == E2BIG || errno == ERANGE)
-		return err_set(err, ERR_LIMIT, "%.150s: the attributes are too long", path);
+	if (errno == E2BIG || errno == ERANGE || errno == ENOSPC)
+		return err_fail(err, ERR_LIMIT, "put it into a file",
+			"%.150s: the attributes are too long", path);
 	return answer_fail(err, errno, path);
 }
 

@@ -167,8 +167,8 @@ int files_move(const char *source, const char *destination, struct err *err)
 		if (errno == EXDEV)
 			r = move_across(source, destination, err);
 		else if (errno == EINVAL)
-			r = err_set(err, ERR_USAGE, "%.180s: a directory cannot move into itself",
-				source);
+			r = err_fail(err, ERR_USAGE, "choose another destination",
+				"%.180s: a directory cannot move into itself", source);
 		else
 			r = answer_fail(err, errno, destination);
 	}

@@ -117,12 +117,14 @@ static int add_attributes(struct path_args *args, const json_t *params, struct e
 	{
 		bytes += strlen(name) + json_string_length(value);
 		if (!name[0])
-			return err_set(err, ERR_USAGE, "`attributes`: a name is empty");
+			return err_fail(err, ERR_USAGE, "{\"NAME\": \"value\"}",
+				"`attributes`: a name is empty");
 		if (strlen(json_string_value(value)) != json_string_length(value))
-			return err_set(err, ERR_USAGE, "`attributes.%.64s`: contains NUL", name);
+			return err_fail(err, ERR_USAGE, "encode it, for example as base64",
+				"`attributes.%.64s`: contains NUL", name);
 		if (bytes > ATTRIBUTES_BYTES)
-			return err_set(err, ERR_LIMIT, "`attributes`: over %d KiB",
-				ATTRIBUTES_BYTES >> 10);
+			return err_fail(err, ERR_LIMIT, "put it into a file",
+				"`attributes`: over %d KiB", ATTRIBUTES_BYTES >> 10);
 		path_add(args, name);
 		path_add(args, json_string_value(value));
 	}

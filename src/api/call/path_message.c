@@ -39,8 +39,8 @@ int path_clean(const char *path, char out[PATH_BYTES + 1], struct err *err)
 				;
 		} else if (bytes > 0 && !(bytes == 1 && at[0] == '.')) {
 			if (n + 1 + bytes > PATH_BYTES)
-				return err_set(
-					err, ERR_USAGE, "%.100s…: over %d bytes", path, PATH_BYTES);
+				return err_fail(err, ERR_USAGE, "choose a shorter one",
+					"%.100s…: over %d bytes", path, PATH_BYTES);
 			out[n++] = '/';
 			memcpy(out + n, at, bytes);
 			n += bytes;
