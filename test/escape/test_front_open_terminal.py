@@ -111,10 +111,7 @@ class Users(harness.Case):
                      "\u202eeno", "ot-default", "a" * 256, '"; rm -rf /', "one,two"):
             answer = self.server.request("GET", "/files/read?path=secret.txt",
                                          headers={**self.ann.headers, "X-User-Id": name.encode()})
-            if name == "one ":  # the same value, as HTTP has it
-                self.assertEqual(answer.status, 200)
-            else:
-                self.assertEqual((answer.status, answer.json), (404, {"detail": "File not found"}), name)
+            self.assertEqual((answer.status, answer.json), (404, {"detail": "File not found"}), name)
             self.clear()
         for name in (b"a" * 257, b"\xff\xfe", b"a\x7f", b"a\tb", b"a" * 5000):
             for header in ("X-User-Id", "X-Session-Id", "X-Terminal-Context-Id"):
@@ -270,7 +267,7 @@ class Flood(harness.Case):
             self.assertTrue(web.wait(lambda: me.socket(number).status == 101))
             for i in range(1100):
                 User(server, chat=f"{i}" * 40).post("/files/cwd", {"path": "/tmp"})
-            self.assertEqual(me.start("yes | head -c 300000000", wait=60)["status"], "done")
+            self.assertEqual(me.start("yes | head -c 20000000", wait=50)["status"], "done")
             me.run("mkdir many; cd many; seq 1 3000 | xargs touch; head -c 200000000 /dev/zero > zeros")
             self.assertEqual(me.get("/files/glob", pattern="*").json["truncated"], True)
             self.assertIn(me.get("/files/grep", query="(0*)*1").status, (200, 429))

@@ -297,8 +297,10 @@ bool http_has_token(const struct http_exchange *x, const char *authorization)
 		*c = (char)(*c == '\t' ? ' ' : *c);
 	for (size_t n = strlen(value); n > 0 && value[n - 1] == ' '; n--)
 		value[n - 1] = '\0';
-	return tokens && credential_read_authorization(value, true, token) &&
-		token_find(tokens, token);
+	/* Routes with `key_header` also take the whole value. */
+	return tokens &&
+		((credential_read_authorization(value, true, token) && token_find(tokens, token)) ||
+			(credential_read_word(value, token) && token_find(tokens, token)));
 }
 
 bool http_has_tokens(const struct http_exchange *x)

@@ -87,12 +87,11 @@ static void on_sent_event(struct front_call *c, const json_t *event)
 	if (!c->x || r->is_broken)
 		return;
 	if (strcmp(name, "file") == 0) {
-		const json_t *entry = json_object_get(event, "entry");
-		/* The file has the origin of the server, and must not call it. */
+		/* Without a length: the file may grow while it is read.
+		 * The file has the origin of the server, and must not call it. */
 		(void)http_set_header(c->x, "Content-Security-Policy", PORT_POLICY);
 		r->is_begun = true;
-		r->is_broken = http_stream_open_sized(c->x, 200, r->type,
-				       json_get_int(entry, "size")) < 0;
+		r->is_broken = http_stream_open(c->x, 200, r->type) < 0;
 	} else if (strcmp(name, "content") == 0) {
 		cleanup_buf struct buf part = BUF_INIT(16 * CONTENT_BYTES);
 		add_content(&part, event);
