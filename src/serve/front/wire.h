@@ -44,11 +44,11 @@ extern const struct front_wire front_e2b, front_jupyter, front_open_terminal;
 
 /* State of a wire that outlives its requests. */
 struct front_state {
-	const json_t *box; /* see struct front_set_config */
-	json_t *languages; /* of the host, with their versions; NULL: not asked for yet */
-	uint64_t idle_ms;  /* see struct front_set_config */
+	const json_t *box;	/* see struct front_set_config */
+	json_t *languages;	/* of the host, with their versions; NULL: not asked for yet */
+	uint64_t idle_ms;	/* see struct front_set_config */
 	struct port_way *ports; /* see front_set_ports() */
-	void *own;	   /* what else the wire keeps; NULL at first */
+	void *own;		/* what else the wire keeps; NULL at first */
 };
 
 /* A request. It may outlive the HTTP exchange. */

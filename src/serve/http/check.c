@@ -329,8 +329,8 @@ static int check_token(struct http_exchange *x, struct err *err)
 	char token[CREDENTIAL_BYTES];
 	struct field given;
 	const struct http_config *config = &x->server->config;
-	bool is_open = x->route->is_open ||
-		(x->route->is_open_socket && find(x, "Upgrade", &given) > 0);
+	bool is_open =
+		x->route->is_open || (x->route->is_open_socket && find(x, "Upgrade", &given) > 0);
 	x->context = config->context;
 	if (!config->tokens || is_open)
 		return 0;

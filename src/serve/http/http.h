@@ -31,7 +31,7 @@ struct http_route {
 	/* A request with a header Upgrade needs no token: `start` asks for one over the WebSocket,
 	 * and looks it up in http_tokens(). Until then, its context is nobody's to use. */
 	bool is_open_socket;
-	bool is_json;	       /* `start` calls http_take_json() */
+	bool is_json; /* `start` calls http_take_json() */
 	/* `start` is called before the body, which the handler takes with http_take_body(). */
 	bool is_streamed;
 	bool is_for_sites; /* it also gets all requests to hosts that are sites (host.h) */

@@ -189,7 +189,7 @@ static void go_on(struct ot_waiter *w, struct ot_box *b)
 	const char *cwd = json_string_value(json_object_get(b->chats, chat));
 	json_put_text(c->kept, "session", b->session);
 	json_put_text(c->kept, "cwd", cwd && chat[0] ? cwd : OT_HOME);
-	void (*then)(struct front_call *c) = w->then;
+	void (*then)(struct front_call * c) = w->then;
 	free(w);
 	if (!ot_is_left(c))
 		then(c);
@@ -251,8 +251,7 @@ static void make(struct ot_waiter *w, const char *key)
 		"shell", "idle_ms", (json_int_t)o->idle_ms));
 	front_box(c, params, true);
 	const struct operation_listener listener = {.arg = b, .done = on_made};
-	operation_start(
-		c->context, operation_find("session.create"), params, &listener, &b->call);
+	operation_start(c->context, operation_find("session.create"), params, &listener, &b->call);
 	json_decref(params);
 }
 
@@ -320,7 +319,7 @@ void ot_enter(struct front_call *c, void (*then)(struct front_call *c))
 	const char *place = read_id(c, "X-Terminal-Context-Id");
 	if (!user || !chat || !place) {
 		ot_refuse(c, 400, "%s is not an id: up to %d bytes of text",
-			!user          ? "X-User-Id"
+			!user	       ? "X-User-Id"
 				: chat ? "X-Terminal-Context-Id"
 				       : "X-Session-Id",
 			OT_ID_BYTES);

@@ -204,8 +204,8 @@ static void execute(struct front_call *c)
 	const json_t *cwd = json_object_get(c->body, "cwd");
 	const json_t *env = json_object_get(c->body, "env");
 	char path[OT_PATH_BYTES];
-	bool has_cwd = cwd && !json_is_null(cwd) &&
-		!(json_is_string(cwd) && json_string_length(cwd) == 0);
+	bool has_cwd =
+		cwd && !json_is_null(cwd) && !(json_is_string(cwd) && json_string_length(cwd) == 0);
 	if (!read_report(c) || !ot_body_text(c, "command"))
 		return;
 	if (json_string_length(command) == 0 || json_string_length(command) > COMMAND_BYTES) {

@@ -255,8 +255,8 @@ static void write_file(struct front_call *c, const char *path, const char *data,
 		json_put_text(params, "encoding", "base64");
 	json_put_text(c->kept, "path", path);
 	json_put_text(params, "path", path);
-	json_put_textn(params, "content", is_text ? data : buf_str(&text),
-		is_text ? bytes : text.bytes);
+	json_put_textn(
+		params, "content", is_text ? data : buf_str(&text), is_text ? bytes : text.bytes);
 	front_operate(c, "path.write", params, on_written);
 }
 

@@ -83,11 +83,10 @@ uint64_t ot_now(void); /* ms since 1970 */
 const char *ot_query(const struct front_call *c, const char *name);
 /* Read a number, a flag or a path of the query. *@out is unchanged if it is missing. Returns:
  * false, and the request was answered, if it is wrong. */
-bool ot_query_number(
-	struct front_call *c, const char *name, double min, double max, double *out);
+bool ot_query_number(struct front_call *c, const char *name, double min, double max, double *out);
 bool ot_query_flag(struct front_call *c, const char *name, bool *out);
-bool ot_query_path(struct front_call *c, const char *name, const char *fallback,
-	char out[OT_PATH_BYTES]);
+bool ot_query_path(
+	struct front_call *c, const char *name, const char *fallback, char out[OT_PATH_BYTES]);
 /* Return a text of the body. Returns: NULL, and the request was answered, if it is missing. */
 const char *ot_body_text(struct front_call *c, const char *name);
 bool ot_body_path(struct front_call *c, const char *name, char out[OT_PATH_BYTES]);

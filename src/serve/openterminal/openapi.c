@@ -16,7 +16,7 @@ struct value {
 	enum value_type type;
 	bool is_needed;
 	const char *help;
-	double min, max;	/* if not 0 */
+	double min, max;      /* if not 0 */
 	const char *fallback; /* JSON, or NULL */
 };
 
@@ -32,12 +32,13 @@ struct api {
 		"output is in the answer. Leave it out to get the answer at once.",                \
 		0, 300, NULL},                                                                     \
 	{                                                                                          \
-		"tail", COUNT, false, "Give only the last lines of the output, so many.", 1, 0, NULL \
+		"tail", COUNT, false, "Give only the last lines of the output, so many.", 1, 0,    \
+			NULL                                                                       \
 	}
 
 static const struct value change_values[] = {
-	{"target", TEXT, true, "The text to replace, exactly as it is in the file, with its spaces.",
-		0, 0, NULL},
+	{"target", TEXT, true,
+		"The text to replace, exactly as it is in the file, with its spaces.", 0, 0, NULL},
 	{"replacement", TEXT, true, "The text to put in its place.", 0, 0, NULL},
 	{"start_line", COUNT, false, "First line in which to look, from 1.", 1, 0, NULL},
 	{"end_line", COUNT, false, "Last line in which to look.", 1, 0, NULL},
@@ -77,14 +78,16 @@ static const struct api apis[] = {
 		"Search the text files of a directory, or one file, for lines with a pattern.",
 		{{"query", TEXT, true, "A regular expression as in Python, or a text.", 0, 0, NULL},
 			{"path", TEXT, false, "Directory or file to search.", 0, 0, "\".\""},
-			{"regex", FLAG, false, "false: the query is a text, not an expression.", 0, 0,
-				"true"},
-			{"case_insensitive", FLAG, false, "Take a and A as the same.", 0, 0, "false"},
+			{"regex", FLAG, false, "false: the query is a text, not an expression.", 0,
+				0, "true"},
+			{"case_insensitive", FLAG, false, "Take a and A as the same.", 0, 0,
+				"false"},
 			{"include", TEXTS, false,
-				"Search only files whose names match one of these, such as *.py.", 0, 0,
-				NULL},
+				"Search only files whose names match one of these, such as *.py.",
+				0, 0, NULL},
 			{"match_per_line", FLAG, false,
-				"false: give the names of the files only, not the lines.", 0, 0, "true"},
+				"false: give the names of the files only, not the lines.", 0, 0,
+				"true"},
 			{"max_results", COUNT, false, "How many results to give at most.", 1, 500,
 				"50"}},
 		{}},
@@ -92,7 +95,8 @@ static const struct api apis[] = {
 		"Find files and directories below a directory whose names or paths match a pattern.",
 		{{"pattern", TEXT, true, "A pattern, such as *.py.", 0, 0, NULL},
 			{"path", TEXT, false, "Directory to search.", 0, 0, "\".\""},
-			{"exclude", TEXTS, false, "Leave out what matches one of these.", 0, 0, NULL},
+			{"exclude", TEXTS, false, "Leave out what matches one of these.", 0, 0,
+				NULL},
 			{"type", TEXT, false, "file, directory or any.", 0, 0, "\"any\""},
 			{"max_results", COUNT, false, "How many results to give at most.", 1, 500,
 				"50"}},
@@ -111,18 +115,21 @@ static const struct api apis[] = {
 		"first.",
 		{{"query", TEXT, true, "The text.", 0, 0, NULL},
 			{"path", TEXT, false, "Directory to search.", 0, 0, "\".\""},
-			{"show_hidden", FLAG, false, "Also those that begin with a dot.", 0, 0, "false"},
+			{"show_hidden", FLAG, false, "Also those that begin with a dot.", 0, 0,
+				"false"},
 			{"offset", COUNT, false, "How many results to pass over.", 0, 0, "0"},
-			{"limit", COUNT, false, "How many results to give at most.", 1, 100, "100"}},
+			{"limit", COUNT, false, "How many results to give at most.", 1, 100,
+				"100"}},
 		{}},
 	{"get", "/execute", "list_processes", "List commands",
-		"List the commands that were started in this chat, and whether they still run.", {}, {}},
+		"List the commands that were started in this chat, and whether they still run.", {},
+		{}},
 	{"post", "/execute", "run_command", "Run a command",
 		"Run a command of the shell, in a box with Linux of the user's own. It runs on in the "
 		"background: the answer has its id, for get_process_status.",
 		{OUTPUT_VALUES},
-		{{"command", TEXT, true, "The command, for /bin/sh: with pipes, && and so on.", 0, 0,
-			 NULL},
+		{{"command", TEXT, true, "The command, for /bin/sh: with pipes, && and so on.", 0,
+			 0, NULL},
 			{"cwd", TEXT, false, "Directory in which it runs.", 0, 0, NULL},
 			{"env", MAP, false, "Environment variables to add.", 0, 0, NULL}}},
 	{"get", "/execute/{process_id}/status", "get_process_status", "Follow a command",
@@ -143,7 +150,8 @@ static const struct api apis[] = {
 	{"delete", "/execute/{process_id}", "kill_process", "End a command",
 		"End a command that runs: with SIGTERM, or with SIGKILL.",
 		{{"process_id", TEXT, true, "The id that run_command gave.", 0, 0, NULL},
-			{"force", FLAG, false, "SIGKILL, which no program can ignore.", 0, 0, "false"}},
+			{"force", FLAG, false, "SIGKILL, which no program can ignore.", 0, 0,
+				"false"}},
 		{}},
 	{"get", "/api/terminals/user/output", "read_user_terminal", "Read the user's terminal",
 		"Give what the user's open terminal has shown last. Look at it before you type: a "
@@ -194,8 +202,8 @@ static json_t *object_schema(const struct value *values)
 		if (v->is_needed)
 			json_add_text(needed, v->name);
 	}
-	return json_need(json_pack("{s:s, s:o, s:o}", "type", "object", "properties", properties,
-		"required", needed));
+	return json_need(json_pack(
+		"{s:s, s:o, s:o}", "type", "object", "properties", properties, "required", needed));
 }
 
 static json_t *parameters(const struct api *a)
@@ -220,8 +228,8 @@ static json_t *operation_json(const struct api *a)
 		"application/json", "schema"));
 	if (a->body[0].name)
 		json_put_new(out, "requestBody",
-			json_pack("{s:b, s:{s:{s:o}}}", "required", 1, "content", "application/json",
-				"schema", object_schema(a->body)));
+			json_pack("{s:b, s:{s:{s:o}}}", "required", 1, "content",
+				"application/json", "schema", object_schema(a->body)));
 	return out;
 }
 

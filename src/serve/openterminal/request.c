@@ -152,8 +152,7 @@ static void add_character(struct buf *out, uint32_t c)
 }
 
 /* Read up to @max digits of @base. Returns: how many there are. */
-static size_t read_digits(
-	const char *text, size_t bytes, size_t max, uint32_t base, uint32_t *out)
+static size_t read_digits(const char *text, size_t bytes, size_t max, uint32_t base, uint32_t *out)
 {
 	size_t n = 0;
 	*out = 0;
@@ -166,7 +165,8 @@ static size_t read_digits(
 	return n;
 }
 
-/* Append what the sequence at @text, a backslash, stands for. Returns: its length; 0: it is none. */
+/* Append what the sequence at @text, a backslash, stands for. Returns: its length; 0: it is none.
+ */
 static size_t add_sequence(struct buf *out, const char *text, size_t bytes)
 {
 	static const char names[] = "ntrabfv\\'\"e", values[] = "\n\t\r\a\b\f\v\\'\"\033";

@@ -27,8 +27,7 @@ bool ot_read_rest(const char *target, const char *dir, char out[OT_PATH_BYTES]);
  * repeated slashes. What is above "/" is "/". Returns: false if it is too long, empty, or has NUL
  * or bytes that are not UTF-8.
  */
-bool ot_clean_path(
-	const char *path, size_t bytes, const char *cwd, char out[OT_PATH_BYTES]);
+bool ot_clean_path(const char *path, size_t bytes, const char *cwd, char out[OT_PATH_BYTES]);
 
 /* Return whether a header is an id: up to OT_ID_BYTES of UTF-8 without control characters. */
 bool ot_is_id(const char *text);
@@ -59,5 +58,4 @@ int ot_change(struct buf *text, const struct ot_change *change, struct err *err)
 /* Cut output of a program into entries {"type": "output", "data"}: of whole lines, each of one line
  * or of many up to 4096 bytes. @tail: keep only the last of them; 0: all. *@is_cut: some were left
  * out. Owns: the caller decrefs. */
-json_t *ot_entries(
-	const char *text, size_t bytes, bool is_by_line, size_t tail, bool *is_cut);
+json_t *ot_entries(const char *text, size_t bytes, bool is_by_line, size_t tail, bool *is_cut);

@@ -16,8 +16,7 @@ static void on_found(struct front_call *c, const json_t *answer, const struct er
 		return;
 	}
 	if (json_get_bool(answer, "missing")) {
-		ot_refuse(c, 404,
-			is_grep ? "Search path not found" : "Search directory not found");
+		ot_refuse(c, 404, is_grep ? "Search path not found" : "Search directory not found");
 		return;
 	}
 	if (wrong[0]) {
@@ -73,8 +72,7 @@ static const char *type_of(struct front_call *c)
 	const char *type = ot_query(c, "type");
 	if (!type)
 		return "any";
-	if (strcmp(type, "any") == 0 || strcmp(type, "file") == 0 ||
-		strcmp(type, "directory") == 0)
+	if (strcmp(type, "any") == 0 || strcmp(type, "file") == 0 || strcmp(type, "directory") == 0)
 		return type;
 	ot_invalid(c, "query", "type", "Input should be 'file', 'directory' or 'any'");
 	return NULL;
@@ -95,8 +93,9 @@ static void glob(struct front_call *c)
 	json_put_new(c->kept, "said",
 		json_need(json_pack("{s:s, s:s}", "pattern", pattern, "path", path)));
 	ot_run_tool(c,
-		json_pack("{s:s, s:s, s:s, s:s, s:o, s:i}", "op", "glob", "pattern", pattern, "path",
-			path, "type", type, "exclude", list_of(c, "exclude"), "max", (int)max),
+		json_pack("{s:s, s:s, s:s, s:s, s:o, s:i}", "op", "glob", "pattern", pattern,
+			"path", path, "type", type, "exclude", list_of(c, "exclude"), "max",
+			(int)max),
 		on_found);
 }
 
@@ -142,8 +141,7 @@ static void matches(struct front_call *c)
 		ot_refuse(c, 400, "Query must not be blank");
 		return;
 	}
-	if (!ot_query_path(c, "path", ".", path) ||
-		!ot_query_flag(c, "show_hidden", &is_hidden) ||
+	if (!ot_query_path(c, "path", ".", path) || !ot_query_flag(c, "show_hidden", &is_hidden) ||
 		!ot_query_number(c, "limit", 1, 100, &max) ||
 		!ot_query_number(c, "offset", 0, INT32_MAX / 2, &offset))
 		return;

@@ -95,8 +95,7 @@ static void on_called(void *arg, const json_t *result, const struct err *err)
 
 static json_t *params_of(const struct ot_socket *s)
 {
-	return json_need(
-		json_pack("{s:s, s:s}", "session", s->session, "process", s->process));
+	return json_need(json_pack("{s:s, s:s}", "session", s->session, "process", s->process));
 }
 
 static void start_call(struct ot_socket *s, const char *operation, json_t *params, size_t bytes)
@@ -288,7 +287,8 @@ static unsigned count_waiting(const struct ot *o)
 /* Take what the headers say. Returns: false if an id is not valid. */
 static bool read_headers(const struct front_call *c, struct ot_socket *s)
 {
-	const char *user = http_header(c->x, "X-User-Id"), *chat = http_header(c->x, "X-Session-Id");
+	const char *user = http_header(c->x, "X-User-Id"),
+		   *chat = http_header(c->x, "X-Session-Id");
 	const char *place = http_header(c->x, "X-Terminal-Context-Id");
 	user = user ? user : http_query(c->x, "user_id");
 	const char *ids[] = {user ? user : "", chat ? chat : "", place ? place : ""};
@@ -311,8 +311,8 @@ void ot_open_socket(struct front_call *c, const char *id)
 	bool is_there = strlen(id) < TERMINAL_ID_BYTES && ot_find_terminal(c->state, id);
 	if (!is_there || !read_headers(c, s) || count_waiting(o) >= WAITING_MAX) {
 		free(s);
-		ot_refuse_terminal(
-			c, is_there ? 503 : 404, is_there ? "Too many connections" : "Session not found");
+		ot_refuse_terminal(c, is_there ? 503 : 404,
+			is_there ? "Too many connections" : "Session not found");
 		return;
 	}
 	s->ot = o;

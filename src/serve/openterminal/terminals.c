@@ -71,9 +71,9 @@ static void drop_dead(const struct ot_box *b, const json_t *list)
 	json_object_foreach_safe(b->terminals, next, id, terminal)
 	{
 		bool is_alive = false;
-		json_array_foreach(list, i, about)
-			is_alive |= strcmp(json_get_text(about, "process"),
-					    json_get_text(terminal, "process")) == 0 &&
+		json_array_foreach(list, i, about) is_alive |=
+			strcmp(json_get_text(about, "process"),
+				json_get_text(terminal, "process")) == 0 &&
 			strcmp(json_get_text(about, "state"), "running") == 0;
 		if (!is_alive)
 			(void)json_object_del(b->terminals, id);

@@ -12,7 +12,7 @@ enum { NAME_BYTES = 256, ARCHIVE_PATHS_MAX = 1000 };
 /* ---- uploads ---- */
 
 /* The file of a form. */
-struct form {
+struct ot_form {
 	struct buf content;
 	char name[NAME_BYTES];
 	bool is_found;
@@ -20,7 +20,7 @@ struct form {
 
 static bool on_piece(void *arg, const struct http_piece *piece)
 {
-	struct form *f = arg;
+	struct ot_form *f = arg;
 	if (strcmp(piece->name, "file") != 0 || !piece->filename)
 		return true;
 	if (piece->offset == 0) {
@@ -46,12 +46,11 @@ static void on_uploaded(struct front_call *c, const json_t *result, const struct
 }
 
 /* Return the path of the file below @directory. Returns: NULL if its name is not one. */
-static json_t *path_of(const struct form *f, const char *directory)
+static json_t *path_of(const struct ot_form *f, const char *directory)
 {
 	char path[OT_PATH_BYTES];
 	const char *name = f->name[0] ? f->name : "upload";
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-		strlen(name) >= NAME_BYTES - 1 ||
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strlen(name) >= NAME_BYTES - 1 ||
 		!ot_clean_path(name, strlen(name), directory, path))
 		return NULL;
 	return json_string(path);
@@ -61,7 +60,7 @@ static void upload(struct front_call *c)
 {
 	char directory[OT_PATH_BYTES];
 	cleanup_buf struct buf text = BUF_INIT(base64_bytes(OT_FILE_BYTES));
-	struct form form = {.content = BUF_INIT(OT_FILE_BYTES)};
+	struct ot_form form = {.content = BUF_INIT(OT_FILE_BYTES)};
 	struct err err;
 	json_t *path = NULL, *params = ot_params(c);
 	if (!ot_query_path(c, "directory", NULL, directory)) {
@@ -102,7 +101,8 @@ static void set_name(struct front_call *c, const char *name)
 	size_t n = 0;
 	for (; name[n] && n + 1 < sizeof clean; n++) {
 		unsigned char byte = (unsigned char)name[n];
-		clean[n] = (char)(byte < ' ' || byte > '~' || byte == '"' || byte == '\\' ? '_' : byte);
+		clean[n] = (char)(byte < ' ' || byte > '~' || byte == '"' || byte == '\\' ? '_'
+											  : byte);
 	}
 	clean[n] = '\0';
 	snprintf(text, sizeof text, "attachment; filename=\"%s.zip\"", clean);

@@ -26,8 +26,7 @@ const char *ot_query(const struct front_call *c, const char *name)
 	return json_string_value(json_array_get(all, 0));
 }
 
-bool ot_query_number(
-	struct front_call *c, const char *name, double min, double max, double *out)
+bool ot_query_number(struct front_call *c, const char *name, double min, double max, double *out)
 {
 	const char *text = ot_query(c, name);
 	char *end, message[80];
@@ -70,8 +69,8 @@ static bool take_path(struct front_call *c, const char *where, const char *name,
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
-bool ot_query_path(struct front_call *c, const char *name, const char *fallback,
-	char out[OT_PATH_BYTES])
+bool ot_query_path(
+	struct front_call *c, const char *name, const char *fallback, char out[OT_PATH_BYTES])
 {
 	const char *text = ot_query(c, name);
 	if (!text && !fallback) {

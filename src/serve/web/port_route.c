@@ -476,8 +476,7 @@ void port_route_start(void *arg, struct http_exchange *x)
 		begin(q);
 }
 
-void port_route_pass(
-	struct port_way *way, struct http_exchange *x, const struct port_pass *pass)
+void port_route_pass(struct port_way *way, struct http_exchange *x, const struct port_pass *pass)
 {
 	struct port_request *q = new_request(way, x);
 	if (is_for_program(q, pass))

@@ -37,5 +37,4 @@ struct port_pass {
 
 /* As port_route_start(), for a request of another route, with `is_streamed`, which has found out
  * for which port it is. */
-void port_route_pass(
-	struct port_way *way, struct http_exchange *x, const struct port_pass *pass);
+void port_route_pass(struct port_way *way, struct http_exchange *x, const struct port_pass *pass);
