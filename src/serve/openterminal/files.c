@@ -65,6 +65,7 @@ static void on_cwd_found(struct front_call *c, const json_t *result, const struc
 static void set_cwd(struct front_call *c)
 {
 	char path[OT_PATH_BYTES];
+	ot_at_home(c);
 	if (ot_body_path(c, "path", path))
 		operate(c, "path.stat", path, on_cwd_found);
 }
@@ -88,6 +89,19 @@ static bool is_writable(const char *path)
 	return false;
 }
 
+/* Describe an entry of a directory. Returns: NULL: it is left out. */
+static json_t *entry_json(const json_t *entry)
+{
+	const char *type = json_get_text(entry, "type");
+	bool is_directory = strcmp(type, "directory") == 0;
+	if (strcmp(type, "link") == 0 || json_get_bool(entry, "inexact"))
+		return NULL;
+	return json_pack("{s:O, s:s, s:O, s:f, s:b}", "name", json_object_get(entry, "name"),
+		"type", is_directory ? "directory" : "file", "size", json_object_get(entry, "size"),
+		"modified", (double)json_get_int(entry, "modified_ms") / 1000, "writable",
+		is_writable(json_get_text(entry, "path")));
+}
+
 static void on_listed(struct front_call *c, const json_t *result, const struct err *err)
 {
 	const char *path = json_get_text(c->kept, "path");
@@ -99,17 +113,7 @@ static void on_listed(struct front_call *c, const json_t *result, const struct e
 		return;
 	}
 	json_array_foreach(json_object_get(result, "entries"), i, entry)
-	{
-		const char *type = json_get_text(entry, "type");
-		bool is_directory = strcmp(type, "directory") == 0;
-		if (strcmp(type, "link") == 0 || json_get_bool(entry, "inexact"))
-			continue;
-		json_add_new(all,
-			json_pack("{s:O, s:s, s:O, s:f}", "name", json_object_get(entry, "name"),
-				"type", is_directory ? "directory" : "file", "size",
-				json_object_get(entry, "size"), "modified",
-				(double)json_get_int(entry, "modified_ms") / 1000));
-	}
+		json_add_new(all, entry_json(entry));
 	front_answer(c, 200,
 		json_pack("{s:s, s:b, s:o}", "dir", path, "writable", is_writable(path), "entries",
 			all));
@@ -209,6 +213,7 @@ void ot_start_display(struct front_call *c)
 static void view(struct front_call *c)
 {
 	char path[OT_PATH_BYTES];
+	ot_at_home(c);
 	if (ot_query_path(c, "path", NULL, path))
 		ot_send(c, path, false);
 }
@@ -369,6 +374,7 @@ static void on_made(struct front_call *c, const json_t *result, const struct err
 static void make(struct front_call *c)
 {
 	char path[OT_PATH_BYTES];
+	ot_at_home(c);
 	if (!ot_body_path(c, "path", path))
 		return;
 	json_put_text(c->kept, "path", path);
@@ -407,6 +413,7 @@ static void on_to_remove(struct front_call *c, const json_t *result, const struc
 static void remove_path(struct front_call *c)
 {
 	char path[OT_PATH_BYTES];
+	ot_at_home(c);
 	if (!ot_query_path(c, "path", NULL, path))
 		return;
 	json_put_text(c->kept, "path", path);
@@ -469,6 +476,7 @@ static void on_source(struct front_call *c, const json_t *result, const struct e
 static void move(struct front_call *c)
 {
 	char source[OT_PATH_BYTES], destination[OT_PATH_BYTES];
+	ot_at_home(c);
 	if (!ot_body_path(c, "source", source) || !ot_body_path(c, "destination", destination))
 		return;
 	json_put_text(c->kept, "source", source);

@@ -87,6 +87,9 @@ bool ot_query_number(struct front_call *c, const char *name, double min, double 
 bool ot_query_flag(struct front_call *c, const char *name, bool *out);
 bool ot_query_path(
 	struct front_call *c, const char *name, const char *fallback, char out[OT_PATH_BYTES]);
+/* Take relative paths from here on as relative to the home, not to the working directory of the
+ * chat: as Open Terminal does where its clients are programs, not models. */
+void ot_at_home(struct front_call *c);
 /* Return a text of the body. Returns: NULL, and the request was answered, if it is missing. */
 const char *ot_body_text(struct front_call *c, const char *name);
 bool ot_body_path(struct front_call *c, const char *name, char out[OT_PATH_BYTES]);

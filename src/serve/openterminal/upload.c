@@ -63,6 +63,7 @@ static void upload(struct front_call *c)
 	struct ot_form form = {.content = BUF_INIT(OT_FILE_BYTES)};
 	struct err err;
 	json_t *path = NULL, *params = ot_params(c);
+	ot_at_home(c);
 	if (!ot_query_path(c, "directory", NULL, directory)) {
 		/* it was answered */
 	} else if (http_read_form(c->x, on_piece, &form, &err) < 0) {
@@ -132,6 +133,7 @@ static void archive(struct front_call *c)
 	char path[OT_PATH_BYTES];
 	json_t *all, *one;
 	size_t i;
+	ot_at_home(c);
 	if (!json_is_array(paths) || json_array_size(paths) > ARCHIVE_PATHS_MAX) {
 		ot_invalid(c, "body", "paths",
 			paths ? "Input should be a list of up to 1000 paths" : "Field required");

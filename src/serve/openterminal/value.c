@@ -81,6 +81,11 @@ bool ot_query_path(
 	return take_path(c, "query", name, value, out);
 }
 
+void ot_at_home(struct front_call *c)
+{
+	json_put_text(c->kept, "cwd", OT_HOME);
+}
+
 const char *ot_body_text(struct front_call *c, const char *name)
 {
 	const json_t *value = json_object_get(c->body, name);
