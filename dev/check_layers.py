@@ -66,7 +66,7 @@ ROOMS = {
     "agent": "wire answer query loop",
     "planner": ". process",
     "api": "text row gate run once operation skill agent call .",
-    "serve": ". tls http front web mcp jupyter e2b",
+    "serve": ". tls http front web mcp jupyter e2b openterminal",
     "cli": "screen host . help session process template ssh agent repl kernel notebook",
 }
 

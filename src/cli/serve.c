@@ -309,6 +309,7 @@ static void add_routes(struct fronts *f)
 {
 	f->health = (struct health){.version = version_text, .is_well = is_well, .arg = f};
 	f->ports = port_way_open(service_loop(f->service));
+	front_set_ports(f->foreign, f->ports);
 	const struct http_route routes[N_OWN_ROUTES] = {
 		{"POST", RPC_HTTP_PATH, "application/json", RPC_LINE_BYTES, .is_json = true,
 			.start = rpc_http_start},

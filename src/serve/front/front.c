@@ -30,7 +30,7 @@
 enum { BODY_BYTES = 64 << 20, PATH_BYTES = 128 };
 
 static const struct front_wire *const wires[] = {&front_dify, &front_e2b, &front_jupyter,
-	&front_librechat, &front_nemo, &front_piston, &front_sandboxfusion};
+	&front_librechat, &front_nemo, &front_open_terminal, &front_piston, &front_sandboxfusion};
 
 /* A front that is served: its wire, and the state that its requests share. */
 struct front {
@@ -343,7 +343,7 @@ static void start(void *arg, struct http_exchange *x)
 	if (row->is_form && !is_good_form(c)) {
 		(void)err_set(&err, ERR_USAGE, NOT_FORM);
 		c->wire->fail(c, 400, &err);
-	} else if (row->method && !row->is_form && !row->is_raw &&
+	} else if (row->method && !row->is_form && !row->is_raw && !row->is_streamed &&
 		take_body(c, &status, &err) < 0) {
 		c->wire->fail(c, status, &err);
 	} else {
@@ -386,7 +386,8 @@ static void add_route(
 		.path = place->path,
 		.body_max_bytes = row->is_streamed ? SIZE_MAX : BODY_BYTES,
 		.is_open = row->is_open,
-		.is_json = !row->is_form && !row->is_raw,
+		.is_open_socket = row->is_open_socket,
+		.is_json = !row->is_form && !row->is_raw && !row->is_streamed,
 		.is_streamed = row->is_streamed,
 		.key_header = "X-Api-Key",
 		.key_query = front->wire->key_query,
@@ -471,6 +472,12 @@ int front_set_open(struct front_set **out, const struct front_set_config *config
 	}
 	*out = f;
 	return 0;
+}
+
+void front_set_ports(struct front_set *f, struct port_way *ports)
+{
+	for (size_t i = 0; f && i < f->n_fronts; i++)
+		f->fronts[i].state.ports = ports;
 }
 
 const struct http_route *front_set_routes(const struct front_set *f, size_t *n)

@@ -5,6 +5,7 @@
 #include "serve/http/http.h"
 
 struct front_set;
+struct port_way;
 
 struct front_set_config {
 	const char *const *names;
@@ -21,6 +22,10 @@ struct front_set_config {
  * with front_set_close(). Errors: ERR_USAGE: no front has that name, or it is named twice.
  */
 int front_set_open(struct front_set **out, const struct front_set_config *config, struct err *err);
+
+/* Give the fronts the way to ports of boxes, before the first request. Borrowed. NULL: do nothing.
+ */
+void front_set_ports(struct front_set *f, struct port_way *ports);
 
 /* Return the routes for the HTTP server, and their number. They refer to @f. */
 const struct http_route *front_set_routes(const struct front_set *f, size_t *n);

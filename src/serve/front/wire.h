@@ -18,8 +18,8 @@ struct front_row {
 	bool is_form; /* the body is multipart/form-data, which `start` reads with http_read_form()
 		       */
 	bool is_raw;  /* the body is not JSON; http_body() has it */
-	/* as in struct http_route, with `is_raw`: `start` must also set http_on_gone() */
-	bool is_streamed;
+	/* As in struct http_route. With is_streamed, `start` must also set http_on_gone(). */
+	bool is_streamed, is_open_socket;
 };
 
 /* A wire. Rows for whole directories stand behind the others; the last one is for "/". They answer
@@ -47,14 +47,15 @@ struct front_wire {
 };
 
 /* The wires of other rooms. */
-extern const struct front_wire front_e2b, front_jupyter;
+extern const struct front_wire front_e2b, front_jupyter, front_open_terminal;
 
 /* State of a wire that outlives its requests. */
 struct front_state {
-	const json_t *box; /* see struct front_set_config */
-	json_t *languages; /* of the host, with their versions; NULL: not asked for yet */
-	uint64_t idle_ms;  /* see struct front_set_config */
-	void *own;	   /* what else the wire keeps; NULL at first */
+	const json_t *box;	/* see struct front_set_config */
+	json_t *languages;	/* of the host, with their versions; NULL: not asked for yet */
+	uint64_t idle_ms;	/* see struct front_set_config */
+	struct port_way *ports; /* see front_set_ports() */
+	void *own;		/* what else the wire keeps; NULL at first */
 };
 
 /* A request. It may outlive the HTTP exchange. */

@@ -318,13 +318,20 @@ bool http_has_token(const struct http_exchange *x, const char *authorization)
 		*c = (char)(*c == '\t' ? ' ' : *c);
 	for (size_t n = strlen(value); n > 0 && value[n - 1] == ' '; n--)
 		value[n - 1] = '\0';
-	return tokens && credential_read_authorization(value, true, token) &&
-		token_find(tokens, token);
+	/* Routes with `key_header` also take the whole value. */
+	return tokens &&
+		((credential_read_authorization(value, true, token) && token_find(tokens, token)) ||
+			(credential_read_word(value, token) && token_find(tokens, token)));
 }
 
 bool http_has_tokens(const struct http_exchange *x)
 {
-	return x->server && x->server->config.tokens;
+	return http_tokens(x) != NULL;
+}
+
+const struct token_list *http_tokens(const struct http_exchange *x)
+{
+	return x->server ? x->server->config.tokens : NULL;
 }
 
 static void ask_for_token(struct http_exchange *x, bool is_wrong)
@@ -360,8 +367,10 @@ static int check_token(struct http_exchange *x, struct err *err)
 	char token[CREDENTIAL_BYTES];
 	struct field given;
 	const struct http_config *config = &x->server->config;
+	bool is_open =
+		x->route->is_open || (x->route->is_open_socket && find(x, "Upgrade", &given) > 0);
 	x->context = config->context;
-	if (!config->tokens || x->route->is_open)
+	if (!config->tokens || is_open)
 		return 0;
 	const struct operation_context *found =
 		find_token(x, token) ? token_find(config->tokens, token) : NULL;

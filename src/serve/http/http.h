@@ -13,6 +13,7 @@
 #include <uv.h>
 
 struct http_exchange; /* one request and its response */
+struct token_list;
 
 /* A route: a method and path, and its handler `start`. The server calls `start` when a request is
  * complete and has passed all checks, such as those of token, Host and Origin. `start` must
@@ -27,7 +28,10 @@ struct http_route {
 	const char *type;
 	size_t body_max_bytes; /* maximum length of the body; a longer one gets status 413 */
 	bool is_open;	       /* true if requests need no token, as for /healthz */
-	bool is_json;	       /* `start` calls http_take_json() */
+	/* A request with a header Upgrade needs no token: `start` asks for one over the WebSocket,
+	 * and looks it up in http_tokens(). Until then, its context is nobody's to use. */
+	bool is_open_socket;
+	bool is_json; /* `start` calls http_take_json() */
 	/* `start` is called before the body, which the handler takes with http_take_body(). */
 	bool is_streamed;
 	bool is_for_sites; /* it also gets all requests to hosts that are sites (host.h) */
@@ -76,6 +80,8 @@ bool http_has_token(const struct http_exchange *x, const char *authorization);
 
 /* Return whether the engine has tokens, so that requests need one. */
 bool http_has_tokens(const struct http_exchange *x);
+/* Return the engine's tokens (token.h); NULL: it has none, and requests need none. */
+const struct token_list *http_tokens(const struct http_exchange *x);
 
 /*
  * Take the next piece of a streamed body: up to @max bytes.

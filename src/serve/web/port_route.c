@@ -282,6 +282,8 @@ static void on_request_header(void *arg, const char *name, const char *value)
 	/* Whoever has sent the token in another header may send it in this one, too. */
 	if (strcasecmp(name, "Authorization") == 0 && http_has_token(q->x, value))
 		return;
+	if (q->view.credential == CREDENTIAL_HEADER && strcasecmp(name, "X-Api-Key") == 0)
+		return;
 	if (port_request_header(&q->view, name, value, &out))
 		add_header(q, name, buf_str(&out));
 }
@@ -395,6 +397,21 @@ static int read_target(struct port_request *q)
 	return -1;
 }
 
+static bool is_for_program(struct port_request *q, const struct port_pass *pass)
+{
+	char place[sizeof q->prefix + 1];
+	q->port = pass->port;
+	snprintf(q->session, sizeof q->session, "%s", pass->session);
+	snprintf(q->prefix, sizeof q->prefix, "%s", pass->prefix);
+	q->target = xstrdup(pass->target);
+	if (q->target[0] == '/')
+		return true;
+	snprintf(place, sizeof place, "%s/", q->prefix);
+	(void)http_set_header(q->x, "Location", place);
+	http_answer(take_ptr(q->x), 308, NULL, "", 0);
+	return false;
+}
+
 static int open_net(struct port_way *way, struct err *err)
 {
 	return way->net ? 0 : net_open(&way->net, way->loop, err);
@@ -406,17 +423,12 @@ static char *copy_header(const struct http_exchange *x, const char *name)
 	return xstrdup(value ? value : "");
 }
 
-void port_route_start(void *arg, struct http_exchange *x)
+/* Connect to the program. */
+static void begin(struct port_request *q)
 {
+	struct http_exchange *x = q->x;
 	struct err err;
 	char note[NOTE_BYTES];
-	struct port_request *q = xnew(struct port_request);
-	*q = (struct port_request){
-		.way = arg, .x = x, .fd = -1, .early = BUF_INIT(NET_EARLY_BYTES)};
-	if (read_target(q) < 0) {
-		finish(q);
-		return;
-	}
 	snprintf(note, sizeof note, "port:%u", (unsigned)q->port);
 	http_note(x, note);
 	const char *upgrade = http_header(x, "Upgrade");
@@ -445,6 +457,32 @@ void port_route_start(void *arg, struct http_exchange *x)
 	http_on_gone(x, on_gone, q);
 	http_on_stop(x, on_stop, q);
 	http_on_progress(x, on_progress, q);
+}
+
+static struct port_request *new_request(struct port_way *way, struct http_exchange *x)
+{
+	struct port_request *q = xnew(struct port_request);
+	*q = (struct port_request){
+		.way = way, .x = x, .fd = -1, .early = BUF_INIT(NET_EARLY_BYTES)};
+	return q;
+}
+
+void port_route_start(void *arg, struct http_exchange *x)
+{
+	struct port_request *q = new_request(arg, x);
+	if (read_target(q) < 0)
+		finish(q);
+	else
+		begin(q);
+}
+
+void port_route_pass(struct port_way *way, struct http_exchange *x, const struct port_pass *pass)
+{
+	struct port_request *q = new_request(way, x);
+	if (is_for_program(q, pass))
+		begin(q);
+	else
+		finish(q);
 }
 
 struct port_way *port_way_open(uv_loop_t *loop)

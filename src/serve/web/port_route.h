@@ -25,3 +25,16 @@ void port_way_close(struct port_way *way);
  */
 #define PORT_PATH "/s/"
 void port_route_start(void *arg, struct http_exchange *x);
+
+/* A port below another path than PORT_PATH. All texts are copied. */
+struct port_pass {
+	const char *session;
+	uint16_t port;
+	const char *target; /* what the program gets: "/path?query"; without a "/", the client is
+			     * sent to `prefix` and "/" */
+	const char *prefix; /* as in struct port_view */
+};
+
+/* As port_route_start(), for a request of another route, with `is_streamed`, which has found out
+ * for which port it is. */
+void port_route_pass(struct port_way *way, struct http_exchange *x, const struct port_pass *pass);
