@@ -455,7 +455,8 @@ class Quotas(Controlled):
 
     def test_the_key(self):
         for token in (None, "e2b_" + "0" * 40):
-            self.assertEqual(self.ask("GET", "/v2/sandboxes", token=token).status, 401)
+            answer = self.ask("GET", "/v2/sandboxes", token=token)
+            self.assertEqual((answer.status, answer.json["code"]), (401, 401))
 
     def test_sessions(self):
         boxes = [self.make(ANN) for _ in range(2)]

@@ -127,7 +127,7 @@ class Cells(Interpreters):
         traffic = {"E2B-Traffic-Access-Token": self.box.made["trafficAccessToken"]}
         self.assertEqual(self.box.ask("GET", "/contexts", None, CODE, **{"X-Access-Token": "", **traffic}).status, 200)
         self.assertEqual(self.box.ask("GET", "/contexts", None, CODE, **{"X-Access-Token": ""}).status, 401)
-        self.assertEqual(self.box.ask("GET", "/contexts", None, **{"X-Access-Token": "", **traffic}).status, 401)
+        self.assertEqual(self.box.ask("GET", "/contexts", None, **{"X-Access-Token": "", **traffic}).status, 502)
         answer = self.box.ask("GET", "/health", None, CODE)
         self.assertEqual((answer.status, answer.json), (200, "OK"))
 

@@ -316,7 +316,7 @@ static const struct front_row rows[] = {
 
 static const uint16_t site_ports[] = {E2B_ENVD_PORT, E2B_CODE_PORT};
 
-/* A port of a sandbox is open to whoever has its traffic token. */
+/* A port of a sandbox is open to whoever has its traffic token. Clients know no `port.open`. */
 static bool opens_site(struct front_state *state, const struct http_exchange *x,
 	const struct operation_context **context)
 {
@@ -325,6 +325,9 @@ static bool opens_site(struct front_state *state, const struct http_exchange *x,
 	const char *token = http_header(x, "E2B-Traffic-Access-Token");
 	if (!s || s->phase != E2B_RUNNING || !e2b_is_secret(s->traffic, token))
 		return false;
+	operation_tell(s->context, "port.open",
+		json_need(json_pack("{s:s, s:i, s:s, s:b}", "session", s->id, "port",
+			(int)http_site(x)->port, "listen", "http", "early", 1)));
 	*context = s->context;
 	return true;
 }
@@ -337,5 +340,6 @@ const struct front_wire front_e2b = {.name = "e2b",
 	.n_rows = ARRAY_LEN(rows),
 	.is_any_type = true,
 	.may_be_empty = true,
+	.has_flat_errors = true,
 	.fail = fail,
 	.stop = e2b_stop};

@@ -389,6 +389,7 @@ static void add_route(
 		.is_open_socket = row->is_open_socket,
 		.is_json = !row->is_form && !row->is_raw && !row->is_streamed,
 		.is_streamed = row->is_streamed,
+		.has_flat_errors = front->wire->has_flat_errors,
 		.key_header = "X-Api-Key",
 		.key_query = front->wire->key_query,
 		.key_cookie = front->wire->key_cookie,

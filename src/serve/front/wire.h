@@ -32,6 +32,7 @@ struct front_wire {
 	bool may_be_empty; /* a POST may have no body, and no content type, unless a page sends it
 			    */
 	const char *key_query, *key_cookie; /* as in struct http_route */
+	bool has_flat_errors;		    /* as in struct http_route */
 	/* As in struct http_route: ports of sites that the wire serves itself, by its rows, and who
 	 * may go to the other sites without a token of the engine. @state is that of the wire. */
 	const uint16_t *site_ports;

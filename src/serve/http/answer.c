@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- reading the request, and setting its callbacks ---- */
@@ -282,14 +283,28 @@ void http_answer_long(
 	http_answer_text(x, status, type, body, bytes);
 }
 
-void http_refuse(struct http_exchange *x, unsigned status, const struct err *err)
+static json_t *flat_error(unsigned status, const struct err *err)
+{
+	char text[ERR_MSG_BYTES + ERR_HINT_BYTES + 4];
+	snprintf(text, sizeof text, "%s%s%s", err->msg, err->hint[0] ? ": " : "", err->hint);
+	return json_pack(
+		"{s:i, s:o}", "code", (int)status, "message", json_safe_text(text, sizeof text));
+}
+
+static json_t *own_error(const struct err *err)
 {
 	const char *msg = err->msg[0] ? err->msg : err_meaning(err->code);
 	json_t *error = json_pack("{s:s, s:o}", "code", err_word(err->code), "message",
 		json_safe_text(msg, ERR_MSG_BYTES));
 	if (error && err->hint[0])
 		json_put_new(error, "hint", json_safe_text(err->hint, ERR_HINT_BYTES));
-	cleanup_json json_t *all = json_pack("{s:o}", "error", error);
+	return json_pack("{s:o}", "error", error);
+}
+
+void http_refuse(struct http_exchange *x, unsigned status, const struct err *err)
+{
+	bool is_flat = x->route && x->route->has_flat_errors;
+	cleanup_json json_t *all = is_flat ? flat_error(status, err) : own_error(err);
 	char *text = all ? json_text(all, JSON_COMPACT) : NULL;
 	http_answer_text(x, status, "application/json", text, text ? strlen(text) : 0);
 }

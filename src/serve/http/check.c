@@ -370,7 +370,8 @@ static int check_token(struct http_exchange *x, struct err *err)
 	bool is_open =
 		x->route->is_open || (x->route->is_open_socket && find(x, "Upgrade", &given) > 0);
 	x->context = config->context;
-	if (!config->tokens || is_open)
+	/* That proves nothing about the client, which may need no secret. */
+	if (opens_site(x) || !config->tokens || is_open)
 		return 0;
 	const struct operation_context *found =
 		find_token(x, token) ? token_find(config->tokens, token) : NULL;
@@ -380,9 +381,6 @@ static int check_token(struct http_exchange *x, struct err *err)
 		x->has_token = x->connection->is_proven = true;
 		return 0;
 	}
-	/* That proves nothing about the client, which may need no secret. */
-	if (opens_site(x))
-		return 0;
 	http_count(x->server, METRICS_UNAUTHORIZED, 1);
 	ask_for_token(x, is_wrong);
 	err_fail(err, ERR_AUTH,

@@ -34,15 +34,17 @@ struct http_route {
 	bool is_json; /* `start` calls http_take_json() */
 	/* `start` is called before the body, which the handler takes with http_take_body(). */
 	bool is_streamed;
+	/* A request that is refused is answered with {"code": status, "message": text}. */
+	bool has_flat_errors;
 	bool is_for_sites; /* it also gets all requests to hosts that are sites (host.h) */
 	/* Ports of sites that are this route's and no port of a session: it also gets requests to
 	 * them, if method and path fit. No route with `is_for_sites` gets a request to such a
 	 * port. Borrowed; NULL if there are none. */
 	const uint16_t *site_ports;
 	size_t n_site_ports;
-	/* Asked, for a request to another site that has no valid token, whether it may go to the
-	 * site nevertheless. Returns: whether it may; @context then has the caller as which it
-	 * goes, and outlives the exchange. NULL: it may not. */
+	/* Asked, for each request to another site, whether it may go there whatever token it has.
+	 * Returns: whether it may; @context then has the caller as which it goes, and outlives the
+	 * exchange. NULL: it may not. */
 	bool (*opens_site)(
 		void *arg, const struct http_exchange *x, const struct operation_context **context);
 	/* The token may come in each way of credential.h, not only as a bearer token. */
