@@ -112,9 +112,9 @@ static struct heard call(
  * new parameter of an operation is tried with another principal's ids, unless it is added. */
 static bool is_plain(const struct param *p)
 {
-	static const char *const names[] = {"name", "runtime", "python", "filename", "text", "path",
-		"dialect", "query", "tool", "grep", "stdin", "preload", "rootfs", "workspace",
-		"task", "model", "plan", "policy", "request", "listen"};
+	static const char *const names[] = {"name", "runtime", "scope", "python", "filename",
+		"text", "path", "dialect", "query", "tool", "grep", "stdin", "preload", "rootfs",
+		"workspace", "task", "model", "plan", "policy", "request", "listen"};
 	if (p->type != PARAM_TEXT)
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
