@@ -20,7 +20,7 @@ MEMORY_BYTES = 400 << 20
 
 
 class Absent(harness.Case):
-    def test_T_E2B_ABSENT(self):
+    def test_T_E2B_ABSENT_unless_named(self):
         """Make a sandbox at an engine whose operator has not asked for this front."""
         with web.Server("--front", "dify") as server:
             for path in ("/v2/sandboxes", "/sandboxes", "/e2b/v2/sandboxes"):
@@ -116,7 +116,7 @@ class Callers(harness.Case):
 
 
 class Net(harness.Case):
-    def test_T_E2B_NET(self):
+    def test_T_E2B_NET_beyond_the_rules(self):
         """Have a network as a caller who must not, or more of it than the operator gives."""
         tokens = f"ann {ANN} net=any\nbob {BOB}\n"
         with web.Server("--front", "e2b", "--front-net", "api.test:80=127.0.0.1:9", tokens=tokens) as server:
@@ -144,7 +144,7 @@ class Net(harness.Case):
 
 
 class Page(harness.Case):
-    def test_T_E2B_PAGE(self):
+    def test_T_E2B_PAGE_of_another_site(self):
         """Make, pause or end a sandbox from a page of another site, at an engine without tokens."""
         with web.Server("--front", "e2b") as server:
             box = Sandbox(server)

@@ -128,7 +128,7 @@ class Users(harness.Case):
             if s["session"] != keep and s["state"] != "closed":
                 self.server.rpc("session.close", bearer, session=s["session"])
 
-    def test_T_OT_TOKEN(self):
+    def test_T_OT_TOKEN_wrong(self):
         """Use anything without a token, with a wrong one, or with one in the wrong place."""
         for token in (None, "x" * 30, ANN[:-1]):
             nobody = User(self.server, "one", "chat", token)
@@ -232,7 +232,7 @@ class Host(harness.Case):
 class Page(harness.Case):
     """A page of another site, in the browser of somebody who can reach an engine without tokens."""
 
-    def test_T_OT_PAGE(self):
+    def test_T_OT_PAGE_of_another_site(self):
         """Run a command, write a file or join a terminal from a page."""
         with web.Server("--front", "open-terminal") as server:
             me = User(server)
@@ -255,7 +255,7 @@ class Page(harness.Case):
 
 
 class Flood(harness.Case):
-    def test_T_OT_FLOOD(self):
+    def test_T_OT_FLOOD_of_requests(self):
         """Fill the engine's memory by sockets that say nothing, chats, output, long ids, or a search."""
         with web.Server("--front", "open-terminal") as server:
             me = User(server)
@@ -275,7 +275,7 @@ class Flood(harness.Case):
             self.assertEqual(me.get(path).status, 400)
             self.assertLess(server.memory_bytes(), MEMORY_BYTES)
 
-    def test_T_OT_SLOW(self):
+    def test_T_OT_SLOW_reader(self):
         """Have the engine keep all that a terminal prints for a client that does not read."""
         with web.Server("--front", "open-terminal") as server:
             me = User(server)
