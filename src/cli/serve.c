@@ -421,6 +421,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.retain_ms = args->retain_ms,
 		.max_sessions = args->max_sessions,
 		.max_memory_bytes = args->max_memory_bytes,
+		.shared_python = json_string_value(json_object_get(places->front_box, "python")),
 		.version = version_text,
 		.models = {args->model, args->key_file, places->prices, false},
 		.tools = args->tools,

@@ -191,11 +191,11 @@ void e2b_start_contexts(struct front_call *c)
 void e2b_start_new_context(struct front_call *c)
 {
 	struct e2b_sandbox *s = e2b_enter(c, E2B_CODE_PORT);
+	if (!s || !check_text(c, "cwd") || !check_text(c, "language"))
+		return;
 	const char *cwd = json_get_text(c->body, "cwd");
 	const char *name = json_get_text(c->body, "language");
 	const struct language *l = find_language(name[0] ? name : "python");
-	if (!s || !check_text(c, "cwd") || !check_text(c, "language"))
-		return;
 	make_first_contexts(s);
 	if (strlen(cwd) >= E2B_PATH_BYTES) {
 		e2b_answer_text(c, 400, "cwd is too long");
@@ -492,11 +492,11 @@ static bool check_cell(struct front_call *c)
 void e2b_start_execute(struct front_call *c)
 {
 	struct e2b_sandbox *s = e2b_enter(c, E2B_CODE_PORT);
+	if (!s || !check_cell(c))
+		return;
 	const char *id = json_get_text(c->body, "context_id");
 	const char *name = json_get_text(c->body, "language");
 	const struct language *l = find_language(name[0] ? name : "python");
-	if (!s || !check_cell(c))
-		return;
 	make_first_contexts(s);
 	json_t *context = id[0] ? find_context(s, id) : NULL;
 	if (id[0] && name[0])
