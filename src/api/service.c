@@ -185,6 +185,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 		.ttl_ms = config->session_ttl_ms,
 		.idle_ms = config->session_idle_ms,
 		.retain_ms = config->retain_ms,
+		.shared_python = config->shared_python,
 		.runtime_dir = config->runtime_dir,
 		.ended = on_ended,
 		.arg = s};

@@ -27,6 +27,9 @@ struct service_config {
 	/* retain_ms: a session is pruned when it has been closed for this time; 0: never.
 	 * max_sessions, max_memory_bytes: limits on all live sessions together; 0: unlimited. */
 	uint64_t retain_ms, max_sessions, max_memory_bytes;
+	/* A Python that every caller may name, also one who may not name paths of the host;
+	 * borrowed until service_close(); or NULL. */
+	const char *shared_python;
 	const char *version;
 	struct models models; /* models that agents may use */
 	/* Store of agents. If its `dir` is NULL, a directory in state_dir is used. If state_dir

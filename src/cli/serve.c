@@ -342,19 +342,22 @@ static int open_foreign(struct fronts *f, const struct places *places, struct er
 	return front_set_open(&f->foreign, &config, err);
 }
 
-/* Make a box as fronts will have it, so that a wrong --front-preload is told at once, and not by
- * the first request. */
+/* Make a box as fronts will have it, so that a wrong --front-preload or --front-python is told at
+ * once, and not by the first request. */
 static int try_front_box(struct fronts *f, const struct places *places, struct err *err)
 {
 	const json_t *preload = json_object_get(places->front_box, "preload");
+	const json_t *python = json_object_get(places->front_box, "python");
 	json_t *made = NULL;
-	if (f->args->front.n == 0 || json_array_size(preload) == 0)
+	if (f->args->front.n == 0 || (json_array_size(preload) == 0 && !python))
 		return 0;
 	json_t *params = json_need(json_pack("{s:O, s:O}", "preload", preload, "limits",
 		json_object_get(places->front_box, "limits")));
+	json_put_shared(params, "python", python);
 	int r = service_call(f->service, "session.create", params, NULL, &made, err);
 	if (r < 0)
-		return err_wrap(err, "--front-preload");
+		return err_wrap(
+			err, json_array_size(preload) > 0 ? "--front-preload" : "--front-python");
 	params = json_need(json_pack("{s:O}", "session", json_object_get(made, "session")));
 	json_decref(made);
 	made = NULL;
@@ -419,6 +422,7 @@ static int serve(const struct serve_args *args, struct places *places, struct er
 		.retain_ms = args->retain_ms,
 		.max_sessions = args->max_sessions,
 		.max_memory_bytes = args->max_memory_bytes,
+		.shared_python = json_string_value(json_object_get(places->front_box, "python")),
 		.version = version_text,
 		.models = {args->model, args->key_file, places->prices, false},
 		.tools = args->tools,

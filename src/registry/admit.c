@@ -113,12 +113,19 @@ int registry_check_net(struct registry *r, const char *const *net, size_t n, str
 	return admit_net(r, net, n, err);
 }
 
+/* Does an order name a Python that not all owners may name? */
+static bool has_own_python(const struct registry *r, const struct order *order)
+{
+	const char *shared = r->table->shared_python;
+	return order->interpreter && (!shared || strcmp(order->interpreter, shared) != 0);
+}
+
 int admit_order(struct registry *r, const struct order *order, struct err *err)
 {
 	const char *what = order->n_volumes > 0 ? "volumes"
 		: order->workspace		? "workspace"
 		: order->rootfs			? "rootfs"
-		: order->interpreter		? "python"
+		: has_own_python(r, order)	? "python"
 						: NULL;
 	int bad = admit_net(r, order->net, order->n_net, err);
 	if (bad < 0 || !r->owner || r->owner->may_name_host_paths || !what)

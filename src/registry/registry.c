@@ -517,6 +517,7 @@ int registry_open(struct registry **out, const struct registry_config *config, s
 	r->ttl_ms = config->ttl_ms;
 	r->idle_ms = config->idle_ms;
 	r->retain_ms = config->retain_ms;
+	r->shared_python = config->shared_python;
 	r->on_idle = session_table_on_idle;
 	r->ended = config->ended;
 	r->ended_arg = config->arg;

@@ -31,6 +31,9 @@ struct registry_config {
 	uint64_t ttl_ms, idle_ms;
 	/* A session is pruned when it has been closed for this time; 0: never. */
 	uint64_t retain_ms;
+	/* A Python that all owners may name, also one who may not name paths of the host; borrowed
+	 * until registry_close(); or NULL. */
+	const char *shared_python;
 	/* Called when a session has ended; may be NULL. */
 	void (*ended)(void *arg, const char *session);
 	void *arg;

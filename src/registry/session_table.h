@@ -41,6 +41,7 @@ struct session_table {
 	 * - retain_ms: time after which a closed session is pruned (0: never).
 	 */
 	uint64_t max_sessions, max_memory_bytes, ttl_ms, idle_ms, retain_ms;
+	const char *shared_python; /* see struct registry_config */
 	uint64_t n_refused[ADMIT_END_];
 	struct stats_steps steps;
 	struct entry *first;

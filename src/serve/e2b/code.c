@@ -28,17 +28,33 @@
  * without an event, one is sent that says nothing. */
 enum { HOLD_MS = 20, QUIET_MS = 5000, CONTEXTS_MAX = 64, NAME_BYTES = 48, DATE_BYTES = 40 };
 
-/* Names of languages, and the runtimes that they are. */
+/* A cell that runs, or waits for others. One is freed when its timer is closed. */
+struct e2b_execution {
+	struct e2b_execution *next;
+	struct front_call *c; /* NULL when it is over */
+	json_t *context;
+	struct cell_output output;
+	char name[NAME_BYTES], sandbox[E2B_ID_BYTES];
+	uv_timer_t timer;
+	uint64_t sent_ms, held_ms; /* when the last event was sent; since when text is held */
+	bool is_lost;		   /* the client does not read */
+};
+
+/* Names of languages, with the names that contexts tell, and the runtimes that they are. */
 static const struct language {
-	const char *name, *runtime;
+	const char *name, *told, *runtime;
 	bool has_scopes; /* it can have contexts of its own */
 	bool is_first;	 /* it has a context from the beginning */
+	bool is_guest; /* its first context is a scope, too: another has the runtime's own variables
+			*/
 } languages[] = {
-	{"python", "python", true, true},
-	{"javascript", "javascript", true, true},
-	{"js", "javascript", true, false},
-	{"bash", "shell", false, false},
-	{"sql", "sql", false, false},
+	{"python", "python", "python", true, true, false},
+	{"javascript", "javascript", "javascript", true, true, false},
+	{"js", "javascript", "javascript", true, true, false},
+	{"typescript", "typescript", "javascript", true, false, true},
+	{"ts", "typescript", "javascript", true, false, true},
+	{"bash", "bash", "shell", false, false, false},
+	{"sql", "sql", "sql", false, false, false},
 };
 
 static const struct language *find_language(const char *name)
@@ -67,11 +83,23 @@ static void refuse_member(struct front_call *c, const char *name, const char *ki
 			"body", name, "msg", message));
 }
 
+/* Is a member of the body missing, or a text? If not, the request was answered. */
+static bool check_text(struct front_call *c, const char *name)
+{
+	const json_t *value = json_object_get(c->body, name);
+	bool is_well = !value || json_is_null(value) || json_is_string(value);
+	if (!is_well)
+		refuse_member(c, name, "string");
+	return is_well;
+}
+
 static void refuse_language(struct front_call *c, const char *name)
 {
 	char text[192];
 	snprintf(text, sizeof text,
-		"Language %.32s is not supported: python, javascript, bash and sql are", name);
+		"Language %.32s is not supported: python, javascript, typescript, bash and sql "
+		"are",
+		name);
 	e2b_answer_text(c, 400, text);
 }
 
@@ -84,15 +112,25 @@ static void refuse_context(struct front_call *c, const char *id)
 
 /* ---- contexts ---- */
 
-/* A context: {"id", "language", "cwd", "runtime", "count", "scope"?, "begins"?}. `begins`: its next
- * cell is the first of its scope. */
+/* A context: {"id", "language", "cwd", "runtime", "count", "scope"?, "begins"?, "is_made"?}.
+ * `begins`: its next cell is the first of its scope; `is_made`: a client has made it. */
+
+/* Let the next cell of a context begin with no variables. */
+static void renew(json_t *context)
+{
+	json_put_shared(context, "scope", json_object_get(context, "id"));
+	json_put_bool(context, "begins", true);
+}
+
 static json_t *add_context(struct e2b_sandbox *s, const struct language *l, const char *cwd)
 {
 	char id[E2B_ID_BYTES];
 	e2b_make_id(id, sizeof id, "c");
-	json_t *context = json_need(json_pack("{s:s, s:s, s:o, s:s, s:i}", "id", id, "language",
-		strcmp(l->name, "js") == 0 ? "javascript" : l->name, "cwd",
-		json_new_text(cwd, strlen(cwd)), "runtime", l->runtime, "count", 0));
+	json_t *context =
+		json_need(json_pack("{s:s, s:s, s:o, s:s, s:i}", "id", id, "language", l->told,
+			"cwd", json_new_text(cwd, strlen(cwd)), "runtime", l->runtime, "count", 0));
+	if (l->is_guest)
+		renew(context);
 	json_add_new(s->contexts, context);
 	return context;
 }
@@ -103,7 +141,7 @@ static void make_first_contexts(struct e2b_sandbox *s)
 		return;
 	s->contexts = json_need(json_array());
 	for (size_t i = 0; i < ARRAY_LEN(languages); i++)
-		if (languages[i].is_first)
+		if (languages[i].is_first && languages[i].name == languages[i].told)
 			(void)add_context(s, &languages[i], HOME);
 }
 
@@ -122,22 +160,19 @@ static json_t *first_context(struct e2b_sandbox *s, const struct language *l)
 	json_t *context;
 	size_t i;
 	json_array_foreach(s->contexts, i,
-		context) if (strcmp(json_get_text(context, "runtime"), l->runtime) == 0 &&
+		context) if (strcmp(json_get_text(context, "language"), l->told) == 0 &&
 		!json_get_bool(context, "is_made")) return context;
-	return add_context(s, l, HOME);
+	context = add_context(s, l, HOME);
+	/* The one from the beginning was removed, but not all that it had. */
+	if (l->is_first)
+		renew(context);
+	return context;
 }
 
 static json_t *context_json(const json_t *context)
 {
 	return json_pack("{s:O, s:O, s:O}", "id", json_object_get(context, "id"), "language",
 		json_object_get(context, "language"), "cwd", json_object_get(context, "cwd"));
-}
-
-/* Let the next cell of a context begin with no variables. */
-static void renew(json_t *context)
-{
-	json_put_shared(context, "scope", json_object_get(context, "id"));
-	json_put_bool(context, "begins", true);
 }
 
 void e2b_start_contexts(struct front_call *c)
@@ -156,17 +191,19 @@ void e2b_start_contexts(struct front_call *c)
 void e2b_start_new_context(struct front_call *c)
 {
 	struct e2b_sandbox *s = e2b_enter(c, E2B_CODE_PORT);
+	if (!s || !check_text(c, "cwd") || !check_text(c, "language"))
+		return;
 	const char *cwd = json_get_text(c->body, "cwd");
 	const char *name = json_get_text(c->body, "language");
 	const struct language *l = find_language(name[0] ? name : "python");
-	if (!s)
-		return;
 	make_first_contexts(s);
-	if (!l) {
+	if (strlen(cwd) >= E2B_PATH_BYTES) {
+		e2b_answer_text(c, 400, "cwd is too long");
+	} else if (!l) {
 		refuse_language(c, name);
 	} else if (!l->has_scopes) {
-		e2b_answer_text(
-			c, 400, "Only python and javascript have contexts besides the first one");
+		e2b_answer_text(c, 400,
+			"Only python, javascript and typescript have contexts besides the first one");
 	} else if (json_array_size(s->contexts) >= CONTEXTS_MAX) {
 		e2b_answer_text(c, 429, "Too many contexts: remove some");
 	} else {
@@ -175,6 +212,12 @@ void e2b_start_new_context(struct front_call *c)
 		renew(context);
 		front_answer(c, 200, context_json(context));
 	}
+}
+
+static bool has_scopes(const json_t *context)
+{
+	const struct language *l = find_language(json_get_text(context, "language"));
+	return l && l->has_scopes;
 }
 
 /* Find the context of "/contexts/ID", or of "/contexts/ID/restart". Returns: NULL, and the request
@@ -188,16 +231,37 @@ static json_t *read_context(struct front_call *c, struct e2b_sandbox *s, const c
 	path[n] = '\0';
 	make_first_contexts(s);
 	json_t *context = is_this ? find_context(s, path) : NULL;
-	if (!context)
+	if (!context) {
 		refuse_context(c, path);
+	} else if (!has_scopes(context)) {
+		e2b_answer_text(c, 400, "The contexts of bash and sql stay as they are");
+		return NULL;
+	}
 	return context;
 }
 
-static void interrupt(const struct e2b_sandbox *s, const json_t *context)
+/* Interrupt the cells of a context, and let go of its variables. */
+static void clear(struct e2b_sandbox *s, const json_t *context)
 {
-	if (json_get_bool(context, "is_running"))
-		operation_tell(s->context, "step.interrupt",
-			json_need(json_pack("{s:s, s:b}", "session", s->id, "kill", 1)));
+	json_t *scope = json_object_get(context, "scope");
+	bool is_python = strcmp(json_get_text(context, "runtime"), "python") == 0;
+	struct e2b_execution *next;
+	for (struct e2b_execution *e = s->executions; e; e = next) {
+		next = e->next;
+		if (e->context == context)
+			front_cancel(e->c);
+	}
+	if (json_get_bool(context, "begins") || json_get_int(context, "count") == 0 ||
+		(!scope && !is_python))
+		return;
+	json_t *params = json_need(json_pack("{s:s, s:s, s:O, s:i}", "session", s->id, "code",
+		scope ? "" : "%reset -f", "runtime", json_object_get(context, "runtime"), "wait_ms",
+		0));
+	if (scope) {
+		json_put_shared(params, "scope", scope);
+		json_put_bool(params, "fresh_scope", true);
+	}
+	operation_tell(s->context, "step.run", params);
 }
 
 void e2b_start_context_restart(struct front_call *c)
@@ -206,7 +270,7 @@ void e2b_start_context_restart(struct front_call *c)
 	json_t *context = s ? read_context(c, s, "/restart") : NULL;
 	if (!context)
 		return;
-	interrupt(s, context);
+	clear(s, context);
 	renew(context);
 	json_put_int(context, "count", 0);
 	front_answer(c, 200, json_null());
@@ -219,9 +283,7 @@ void e2b_start_context_end(struct front_call *c)
 	size_t i;
 	if (!context)
 		return;
-	interrupt(s, context);
-	/* What is left of its variables ends with the sandbox, or with the next cell in its place.
-	 */
+	clear(s, context);
 	json_array_foreach(s->contexts, i, other) if (other == context)
 	{
 		(void)json_array_remove(s->contexts, i);
@@ -232,18 +294,7 @@ void e2b_start_context_end(struct front_call *c)
 
 /* ---- a cell ---- */
 
-/* One is freed when its timer is closed. */
-struct execution {
-	struct front_call *c; /* NULL when it is over */
-	json_t *context;
-	struct cell_output output;
-	char name[NAME_BYTES], sandbox[E2B_ID_BYTES];
-	uv_timer_t timer;
-	uint64_t sent_ms, held_ms; /* when the last event was sent; since when text is held */
-	bool is_lost;		   /* the client does not read */
-};
-
-static void tell(struct execution *e, json_t *event)
+static void tell(struct e2b_execution *e, json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII);
 	size_t n = text ? strlen(text) : 0;
@@ -272,7 +323,7 @@ static void date_now(char out[DATE_BYTES])
 }
 
 /* Owns: takes @outputs. */
-static void send_all(struct execution *e, json_t *outputs)
+static void send_all(struct e2b_execution *e, json_t *outputs)
 {
 	char date[DATE_BYTES];
 	json_t *output, *event;
@@ -293,7 +344,7 @@ static void send_all(struct execution *e, json_t *outputs)
 
 static void on_tick(uv_timer_t *timer)
 {
-	struct execution *e = timer->data;
+	struct e2b_execution *e = timer->data;
 	uint64_t now_ms = timer_now();
 	if (!e->c || !e->c->x)
 		return;
@@ -309,7 +360,7 @@ static void on_tick(uv_timer_t *timer)
 
 static void on_event(struct front_call *c, const json_t *event)
 {
-	struct execution *e = c->own;
+	struct e2b_execution *e = c->own;
 	if (c->x)
 		send_all(e, cell_output_event(&e->output, event));
 }
@@ -318,25 +369,36 @@ static const struct front_events cell_events = {.event = on_event};
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-	struct execution *e = handle->data;
+	struct e2b_execution *e = handle->data;
 	cell_output_done(&e->output);
 	json_decref(e->context);
 	free(e);
 }
 
 /* The box has gone with the sandbox, so that the client has to ask what has become of it. */
-static bool is_gone(const struct execution *e)
+static bool is_gone(const struct e2b_execution *e)
 {
 	const struct e2b_sandbox *s = e2b_find(e->c->state->own, e->sandbox);
 	return !s || s->phase != E2B_RUNNING;
 }
 
+/* Take it out of the list of its sandbox. If that ends, nobody reads the list any more. */
+static void forget(struct e2b_execution *e)
+{
+	struct e2b_sandbox *s = e2b_find(e->c->state->own, e->sandbox);
+	struct e2b_execution **at = s ? &s->executions : NULL;
+	while (at && *at && *at != e)
+		at = &(*at)->next;
+	if (at && *at)
+		*at = e->next;
+}
+
 static void on_ran(struct front_call *c, const json_t *record, const struct err *err)
 {
-	struct execution *e = c->own;
+	struct e2b_execution *e = c->own;
 	json_t *outputs = json_need(json_array());
 	bool is_cut = is_gone(e);
-	json_put_bool(e->context, "is_running", false);
+	forget(e);
 	if (record) {
 		json_decref(outputs);
 		outputs = cell_output_end(&e->output, record);
@@ -356,7 +418,7 @@ static void on_ran(struct front_call *c, const json_t *record, const struct err 
 }
 
 static json_t *cell_params(
-	const struct front_call *c, const struct e2b_sandbox *s, const struct execution *e)
+	const struct front_call *c, const struct e2b_sandbox *s, const struct e2b_execution *e)
 {
 	const json_t *vars = json_object_get(c->body, "env_vars");
 	json_t *scope = json_object_get(e->context, "scope");
@@ -375,21 +437,22 @@ static json_t *cell_params(
 	if (!scope)
 		return params;
 	json_put_shared(params, "scope", scope);
-	if (json_get_bool(e->context, "begins")) {
+	json_put_shared(params, "cwd", json_object_get(e->context, "cwd"));
+	if (json_get_bool(e->context, "begins"))
 		json_put_bool(params, "fresh_scope", true);
-		json_put_shared(params, "cwd", json_object_get(e->context, "cwd"));
-	}
 	return params;
 }
 
 static void start_cell(struct front_call *c, struct e2b_sandbox *s, json_t *context)
 {
-	struct execution *e = xnew(struct execution);
+	struct e2b_execution *e = xnew(struct e2b_execution);
 	int64_t count = json_get_int(context, "count") + 1;
 	json_put_int(context, "count", count);
-	json_put_bool(context, "is_running", true);
-	*e = (struct execution){
-		.c = c, .context = json_incref(context), .output = CELL_OUTPUT_INIT};
+	*e = (struct e2b_execution){.next = s->executions,
+		.c = c,
+		.context = json_incref(context),
+		.output = CELL_OUTPUT_INIT};
+	s->executions = e;
 	snprintf(e->name, sizeof e->name, "cell %lld", (long long)count);
 	snprintf(e->sandbox, sizeof e->sandbox, "%s", s->id);
 	cell_output_begin(&e->output, e->name, count);
@@ -407,13 +470,6 @@ static void start_cell(struct front_call *c, struct e2b_sandbox *s, json_t *cont
 	front_follow(c, "step.run", params, &cell_events, on_ran);
 }
 
-/* Is a member of the body missing, or a text? */
-static bool is_text(const struct front_call *c, const char *name)
-{
-	const json_t *value = json_object_get(c->body, name);
-	return !value || json_is_null(value) || json_is_string(value);
-}
-
 /* Check the body. Returns: false, and the request was answered, if it is wrong. */
 static bool check_cell(struct front_call *c)
 {
@@ -422,12 +478,10 @@ static bool check_cell(struct front_call *c)
 	json_t *value;
 	bool has_texts = !vars || json_is_null(vars) || json_is_object(vars);
 	json_object_foreach(json_unconst(vars), name, value) has_texts &= json_is_string(value);
+	if (!check_text(c, "context_id") || !check_text(c, "language"))
+		return false;
 	if (!json_is_string(json_object_get(c->body, "code")))
 		refuse_member(c, "code", "string");
-	else if (!is_text(c, "context_id"))
-		refuse_member(c, "context_id", "string");
-	else if (!is_text(c, "language"))
-		refuse_member(c, "language", "string");
 	else if (!has_texts)
 		refuse_member(c, "env_vars", "dictionary of strings");
 	else
@@ -438,11 +492,11 @@ static bool check_cell(struct front_call *c)
 void e2b_start_execute(struct front_call *c)
 {
 	struct e2b_sandbox *s = e2b_enter(c, E2B_CODE_PORT);
+	if (!s || !check_cell(c))
+		return;
 	const char *id = json_get_text(c->body, "context_id");
 	const char *name = json_get_text(c->body, "language");
 	const struct language *l = find_language(name[0] ? name : "python");
-	if (!s || !check_cell(c))
-		return;
 	make_first_contexts(s);
 	json_t *context = id[0] ? find_context(s, id) : NULL;
 	if (id[0] && name[0])

@@ -48,18 +48,31 @@ static json_t *without_quotes(json_t *value)
 	return is_quoted ? json_stringn(text + 1, n - 2) : json_incref(value);
 }
 
+/* Does the text of a display only repeat another format? A program that shows formats of its own
+ * has not asked for a text. */
+static bool is_repeated(const json_t *types)
+{
+	static const char *const others[] = {"text/latex", "text/markdown", "image/svg+xml"};
+	const json_t *text = json_object_get(types, "text/plain");
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (text && json_equal(text, json_object_get(types, others[i])))
+			return true;
+	return false;
+}
+
 static json_t *result_event(const json_t *types, bool is_main)
 {
 	const char *mime;
 	json_t *value, *extra = json_object();
+	bool has_text = is_main || !is_repeated(types);
 	json_t *out = json_pack("{s:s}", "type", "result");
 	json_object_foreach(json_unconst(types), mime, value)
 	{
 		const struct format *f = find_format(mime);
 		bool is_tree = json_is_object(value) || json_is_array(value);
-		if (f == &formats[0])
+		if (f == &formats[0] && has_text)
 			(void)json_object_set_new(out, f->member, without_quotes(value));
-		else if (f && (is_tree || !f->is_tree))
+		else if (f && f != &formats[0] && (is_tree || !f->is_tree))
 			(void)json_object_set(out, f->member, value);
 		else if (!f && strncmp(mime, "application/vnd.retort.", 23) != 0)
 			(void)json_object_set(extra, mime, value);

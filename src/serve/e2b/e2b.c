@@ -295,6 +295,12 @@ static const struct front_row rows[] = {
 	{"POST", "/contexts", e2b_start_new_context, .is_open = true},
 	{"POST", "/contexts/", e2b_start_context_restart, .is_open = true},
 	{"DELETE", "/contexts/", e2b_start_context_end, .is_open = true},
+	/* With a slash at the end of E2B_SANDBOX_URL, a client has one too many. */
+	{"POST", "//execute", e2b_start_execute, .is_open = true},
+	{"GET", "//contexts", e2b_start_contexts, .is_open = true},
+	{"POST", "//contexts", e2b_start_new_context, .is_open = true},
+	{"POST", "//contexts/", e2b_start_context_restart, .is_open = true},
+	{"DELETE", "//contexts/", e2b_start_context_end, .is_open = true},
 	{"POST", "/process.Process/", e2b_start_process, .is_open = true, .is_raw = true},
 	{"POST", "/filesystem.Filesystem/", e2b_start_filesystem, .is_open = true, .is_raw = true},
 	{"GET", "/sandboxes/", e2b_start_sandbox},

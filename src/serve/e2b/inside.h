@@ -58,9 +58,10 @@ struct e2b_sandbox {
 	uint64_t idle_ms;    /* so long the engine keeps its session without use */
 	uint64_t used_ms;    /* since 1970: when the front used it last for its own sake */
 	struct e2b_process *processes;
-	json_t *samples;	      /* of metrics.c, or NULL */
-	struct e2b_watcher *watchers; /* of watch.c */
-	json_t *contexts;	      /* of code.c, or NULL */
+	json_t *samples;		  /* of metrics.c, or NULL */
+	struct e2b_watcher *watchers;	  /* of watch.c */
+	json_t *contexts;		  /* of code.c, or NULL */
+	struct e2b_execution *executions; /* of code.c: cells that run */
 	/* The request that waits for its beginning or its end, or NULL. */
 	struct front_call *caller;
 	struct operation_call *call;

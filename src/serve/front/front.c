@@ -218,8 +218,10 @@ void front_box(const struct front_call *c, json_t *params, bool has_net)
 	json_t *limits = json_need(json_copy(json_object_get(box, "limits")));
 	(void)json_object_update(limits, json_object_get(params, "limits"));
 	json_put_new(params, "limits", limits);
-	if (strcmp(language, "python") == 0)
+	if (strcmp(language, "python") == 0) {
 		json_put_shared(params, "preload", json_object_get(box, "preload"));
+		json_put_shared(params, "python", json_object_get(box, "python"));
+	}
 	if (has_net && principal_may_have_net(c->context->principal))
 		json_put_shared(params, "net", json_object_get(box, "net"));
 }

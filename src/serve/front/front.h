@@ -10,8 +10,8 @@ struct port_way;
 struct front_set_config {
 	const char *const *names;
 	size_t n_names;
-	/* Parameters of session.create for the boxes of fronts: `preload`, `net` and `limits` are
-	 * used. Borrowed. */
+	/* Parameters of session.create for the boxes of fronts: `preload`, `python`, `net` and
+	 * `limits` are used. Borrowed. */
 	const json_t *box;
 	uint64_t idle_ms; /* what a client has made and does not use ends after this time */
 };
