@@ -47,7 +47,7 @@ static const struct {
 	{EMFILE, ERR_LIMIT, "there are too many levels of directories"},
 	{ENFILE, ERR_LIMIT, "the host has too many open files"},
 	{ENOMEM, ERR_LIMIT, "the box has no memory left: end some of its programs"},
-	{EFBIG, ERR_LIMIT, "the file would be larger than the box allows"},
+	{EFBIG, ERR_NO_SPACE, "the file would be larger than the box allows"},
 };
 
 int answer_fail(struct err *err, int sys, const char *path)

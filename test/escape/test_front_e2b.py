@@ -94,6 +94,22 @@ class Callers(harness.Case):
             self.assertNotIn(secret, listed)
             self.assertNotIn(secret, self.server.said())
 
+    def test_T_E2B_TOKEN_left_out_by_a_path_that_looks_open(self):
+        """Read a sandbox's variables without a token, as /health needs none."""
+        place = {"E2b-Sandbox-Id": self.box.id, "E2b-Sandbox-Port": "49983"}
+        for path in ("/envs?x=/health", "/envs?/health", "/e2b/envs?/health", "/contexts?a/health", "/files?path=/health"):
+            self.assertIn(self.server.request("GET", path, headers=place).status, (401, 502), path)
+        self.assertEqual(self.server.request("GET", "/health?x=/envs", headers=place).status, 204)
+
+    def test_T_E2B_TOKEN_missing_with_a_body(self):
+        """Make the engine use a request's body after the request was refused."""
+        for head in ({}, {"E2b-Sandbox-Id": self.box.id, "E2b-Sandbox-Port": "49999"}):
+            for path in ("/execute", "/contexts", "/contexts/x/restart"):
+                body = json.dumps({"code": "1", "language": "python", "cwd": "/tmp" * 500}).encode()
+                answer = self.server.request("POST", path, body, {"Content-Type": "application/json", **head})
+                self.assertIn(answer.status, (400, 401), path)
+        self.assertEqual(self.server.request("GET", "/health").status, 200)
+
     def test_T_E2B_TOKEN_opens_no_other_door(self):
         """Use the token of a sandbox as the key of a caller, at the control API or elsewhere."""
         for secret in (self.box.token, self.box.made["trafficAccessToken"]):

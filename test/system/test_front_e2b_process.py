@@ -76,6 +76,7 @@ class Commands(Sandboxes):
                              ({"process": {"cmd": "/bin/true", "args": [1]}}, "list of texts"),
                              ({"process": {"cmd": "/bin/true", "envs": {"A": 1}}}, "object of texts"),
                              ({"process": {"cmd": "/bin/true"}, "tag": 5}, "tag is not a text"),
+                             ({"process": {"cmd": "/bin/true"}, "tag": "t" * 257}, "tag is longer"),
                              ({"process": {"cmd": "/bin/nope"}}, "not found"),
                              ({"process": {"cmd": "/bin/true", "args": ["a\0b"]}}, ""),
                              ({"process": {"cmd": "/bin/true", "envs": {"A=B": "1"}}}, "")):
@@ -187,6 +188,17 @@ class Background(Sandboxes):
         self.word(self.box.rpc("process.Process/SendInput", selector), 400, "invalid_argument")
         self.box.rpc("process.Process/SendSignal", {**selector, "signal": 9})
         stream.close()
+
+    def test_programs_that_nobody_follows_are_forgotten(self):
+        box = Sandbox(self.server)
+        for _ in range(155):
+            stream, _, out = box.begin("true")
+            stream.close()
+        self.assertTrue(web.wait(lambda: not box.rpc("process.Process/List").json["processes"]))
+        self.assertEqual(box.run("echo on").stdout, "on\n")
+        answer = box.rpc("process.Process/SendSignal", {"process": {"pid": out.start}, "signal": 9})
+        self.word(answer, 404, "not_found")
+        box.kill()
 
     def test_the_list(self):
         stream, _, out = self.box.begin("sleep 100", tag="by name", envs={"A": "b"})

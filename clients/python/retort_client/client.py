@@ -177,9 +177,12 @@ class Client:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        if self.url.startswith("unix:"):
+        if not self.url.startswith("unix:"):
+            return _Http(self.url, self.token)
+        try:
             return _Unix(self.url[len("unix:"):])
-        return _Http(self.url, self.token)
+        except OSError as error:
+            raise ConnectionError(f"{self.url}: {error.strerror}: does `retort serve` run?") from error
 
     def __call__(self, method, /, *, on_event=None, **params):
         """Run the operation `method`. `on_event` is called with each event that comes before the result."""
@@ -188,6 +191,8 @@ class Client:
         connection = self._connect()
         try:
             said = connection.call(method, params, on_event)
+        except ConnectionRefusedError as error:
+            raise ConnectionError(f"{self.url}: {error.strerror}: does `retort serve --listen` run?") from error
         except BaseException:
             connection.close()
             raise

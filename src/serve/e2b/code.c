@@ -27,6 +27,7 @@
 /* HOLD_MS: how long text is held back, so that it comes in few pieces; QUIET_MS: after this time
  * without an event, one is sent that says nothing. */
 enum { HOLD_MS = 20, QUIET_MS = 5000, CONTEXTS_MAX = 64, NAME_BYTES = 48, DATE_BYTES = 40 };
+enum { PIECE_BYTES = 256 << 10, QUEUE_BYTES = 256 << 20 };
 
 /* A cell that runs, or waits for others. One is freed when its timer is closed. */
 struct e2b_execution {
@@ -37,7 +38,10 @@ struct e2b_execution {
 	char name[NAME_BYTES], sandbox[E2B_ID_BYTES];
 	uv_timer_t timer;
 	uint64_t sent_ms, held_ms; /* when the last event was sent; since when text is held */
-	bool is_lost;		   /* the client does not read */
+	struct buf queue; /* lines that the connection does not take yet, from `queue_at` on */
+	size_t queue_at;
+	bool is_lost, is_over,
+		is_cut; /* the client does not read; the cell has ended; the sandbox */
 };
 
 /* Names of languages, with the names that contexts tell, and the runtimes that they are. */
@@ -294,21 +298,31 @@ void e2b_start_context_end(struct front_call *c)
 
 /* ---- a cell ---- */
 
+/* Send what waits, in pieces that the connection takes. */
+static void flush(struct e2b_execution *e)
+{
+	int r = 0;
+	while (r == 0 && e->c->x && e->queue_at < e->queue.bytes) {
+		size_t n = MIN(e->queue.bytes - e->queue_at, (size_t)PIECE_BYTES);
+		r = http_stream_put(e->c->x, buf_str(&e->queue) + e->queue_at, n);
+		e->queue_at += r == 0 ? n : 0;
+	}
+	e->is_lost |= r < 0 && r != -E2BIG;
+	if (e->queue_at == e->queue.bytes) {
+		buf_clear(&e->queue);
+		e->queue_at = 0;
+	}
+}
+
 static void tell(struct e2b_execution *e, json_t *event)
 {
 	char *text = json_dumps(event, JSON_COMPACT | JSON_ENSURE_ASCII);
-	size_t n = text ? strlen(text) : 0;
-	char *line = text ? realloc(text, n + 2) : NULL;
-	if (line) {
-		memcpy(line + n, "\n", 2);
-		e->is_lost |= e->c->x && http_stream_put(e->c->x, line, n + 1) < 0;
-		e->sent_ms = timer_now();
-	} else {
+	if (!text || buf_try(&e->queue, text, strlen(text)) < 0 || buf_try(&e->queue, "\n", 1) < 0)
 		e->is_lost = true;
-		free(text);
-	}
-	free(line);
+	e->sent_ms = timer_now();
+	free(text);
 	json_decref(event);
+	flush(e);
 }
 
 static void date_now(char out[DATE_BYTES])
@@ -342,22 +356,6 @@ static void send_all(struct e2b_execution *e, json_t *outputs)
 	json_decref(outputs);
 }
 
-static void on_tick(uv_timer_t *timer)
-{
-	struct e2b_execution *e = timer->data;
-	uint64_t now_ms = timer_now();
-	if (!e->c || !e->c->x)
-		return;
-	if (e->held_ms > 0 && now_ms - e->held_ms >= HOLD_MS) {
-		e->held_ms = 0;
-		send_all(e, cell_output_release(&e->output, false));
-	}
-	if (now_ms - e->sent_ms >= QUIET_MS)
-		tell(e, json_pack("{s:s}", "type", "keepalive"));
-	if (e->is_lost)
-		front_cancel(e->c);
-}
-
 static void on_event(struct front_call *c, const json_t *event)
 {
 	struct e2b_execution *e = c->own;
@@ -371,6 +369,7 @@ static void on_timer_closed(uv_handle_t *handle)
 {
 	struct e2b_execution *e = handle->data;
 	cell_output_done(&e->output);
+	buf_done(&e->queue);
 	json_decref(e->context);
 	free(e);
 }
@@ -378,8 +377,42 @@ static void on_timer_closed(uv_handle_t *handle)
 /* The box has gone with the sandbox, so that the client has to ask what has become of it. */
 static bool is_gone(const struct e2b_execution *e)
 {
-	const struct e2b_sandbox *s = e2b_find(e->c->state->own, e->sandbox);
-	return !s || s->phase != E2B_RUNNING;
+	return !e2b_find(e->c->state->own, e->sandbox);
+}
+
+/* End the call when all was sent, or when nobody reads it. */
+static void maybe_finish(struct e2b_execution *e)
+{
+	bool is_sent = e->queue.bytes == 0;
+	if (!e->is_over || !(is_sent || e->is_lost || !e->c->x || is_gone(e)))
+		return;
+	uv_close((uv_handle_t *)&e->timer, on_timer_closed);
+	struct http_exchange *x = front_take(take_ptr(e->c));
+	if (x && (e->is_cut || !is_sent))
+		http_stream_cut(x);
+	else if (x)
+		http_stream_end(x);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct e2b_execution *e = timer->data;
+	uint64_t now_ms = timer_now();
+	if (!e->c || !(e->c->x || e->is_over))
+		return;
+	flush(e);
+	if (e->is_over) {
+		maybe_finish(e);
+		return;
+	}
+	if (e->held_ms > 0 && now_ms - e->held_ms >= HOLD_MS) {
+		e->held_ms = 0;
+		send_all(e, cell_output_release(&e->output, false));
+	}
+	if (now_ms - e->sent_ms >= QUIET_MS)
+		tell(e, json_pack("{s:s}", "type", "keepalive"));
+	if (e->is_lost)
+		front_cancel(e->c);
 }
 
 /* Take it out of the list of its sandbox. If that ends, nobody reads the list any more. */
@@ -397,7 +430,7 @@ static void on_ran(struct front_call *c, const json_t *record, const struct err 
 {
 	struct e2b_execution *e = c->own;
 	json_t *outputs = json_need(json_array());
-	bool is_cut = is_gone(e);
+	e->is_cut = is_gone(e);
 	forget(e);
 	if (record) {
 		json_decref(outputs);
@@ -407,14 +440,8 @@ static void on_ran(struct front_call *c, const json_t *record, const struct err 
 	}
 	send_all(e, outputs);
 	tell(e, json_pack("{s:s}", "type", "end_of_execution"));
-	is_cut |= e->is_lost;
-	e->c = NULL;
-	uv_close((uv_handle_t *)&e->timer, on_timer_closed);
-	struct http_exchange *x = front_take(c);
-	if (x && is_cut)
-		http_stream_cut(x);
-	else if (x)
-		http_stream_end(x);
+	e->is_over = true;
+	maybe_finish(e);
 }
 
 static json_t *cell_params(
@@ -425,7 +452,8 @@ static json_t *cell_params(
 	json_t *params = json_need(json_pack("{s:s, s:O, s:O, s:b}", "session", s->id, "code",
 		json_object_get(c->body, "code"), "runtime", json_object_get(e->context, "runtime"),
 		"stream", 1));
-	json_t *env = s->is_copy ? json_need(json_copy(s->env)) : json_need(json_object());
+	bool is_sql = strcmp(json_get_text(e->context, "runtime"), "sql") == 0;
+	json_t *env = is_sql ? json_need(json_object()) : e2b_call_env(s);
 	char filename[NAME_BYTES + 2];
 	snprintf(filename, sizeof filename, "<%s>", e->name);
 	json_put_text(params, "filename", filename);
@@ -451,7 +479,8 @@ static void start_cell(struct front_call *c, struct e2b_sandbox *s, json_t *cont
 	*e = (struct e2b_execution){.next = s->executions,
 		.c = c,
 		.context = json_incref(context),
-		.output = CELL_OUTPUT_INIT};
+		.output = CELL_OUTPUT_INIT,
+		.queue = BUF_INIT(QUEUE_BYTES)};
 	s->executions = e;
 	snprintf(e->name, sizeof e->name, "cell %lld", (long long)count);
 	snprintf(e->sandbox, sizeof e->sandbox, "%s", s->id);

@@ -198,11 +198,18 @@ static struct e2b_sandbox *read_sandbox(struct front_call *c, int64_t usual_s, j
 	return s;
 }
 
-static void put_own_env(const struct e2b_sandbox *s)
+static void put_own_env(json_t *env, const struct e2b_sandbox *s)
 {
-	json_put_text(s->env, "E2B_SANDBOX", "true");
-	json_put_text(s->env, "E2B_SANDBOX_ID", s->id);
-	json_put_shared(s->env, "E2B_TEMPLATE_ID", s->template);
+	json_put_text(env, "E2B_SANDBOX", "true");
+	json_put_text(env, "E2B_SANDBOX_ID", s->id);
+	json_put_shared(env, "E2B_TEMPLATE_ID", s->template);
+}
+
+json_t *e2b_call_env(const struct e2b_sandbox *s)
+{
+	json_t *env = s->is_copy ? json_need(json_copy(s->env)) : json_need(json_object());
+	put_own_env(env, s);
+	return env;
 }
 
 /* ---- of a template ---- */
@@ -219,10 +226,12 @@ static void on_created(struct front_call *c, struct e2b_sandbox *s, const struct
 
 static void create(struct front_call *c, struct e2b_sandbox *s, const char *template)
 {
-	put_own_env(s);
+	/* Without the sandbox's own variables, so that one prepared box serves for all. */
 	json_t *params = json_need(json_pack("{s:s, s:s, s:O, s:i, s:{s:i, s:i}}", "name", s->id,
 		"runtime", "python", "env", s->env, "idle_ms", IDLE_MS, "limits", "timeout_ms",
 		CELL_MS, "pids", PIDS));
+	s->env = json_need(json_copy(s->env));
+	put_own_env(s->env, s);
 	if (!e2b_is_plain(template))
 		json_put_text(params, "template", template);
 	front_box(c, params, false);
@@ -265,7 +274,7 @@ static void copy(struct front_call *c, struct e2b_sandbox *s, const struct e2b_s
 	s->env = env;
 	s->is_copy = true;
 	s->contexts = from->contexts ? json_deep_copy(from->contexts) : NULL;
-	put_own_env(s);
+	put_own_env(s->env, s);
 	c->kept = json_need(json_object());
 	json_put_bool(c->kept, "has_rules", json_equal(s->rules, from->rules));
 	e2b_make(c, s, "session.branch",

@@ -326,10 +326,13 @@ static const uint16_t site_ports[] = {E2B_ENVD_PORT, E2B_CODE_PORT};
 static bool opens_site(struct front_state *state, const struct http_exchange *x,
 	const struct operation_context **context)
 {
-	const struct e2b_sandbox *s =
-		state->own ? e2b_find(state->own, http_site(x)->session) : NULL;
+	struct e2b_sandbox *s = state->own ? e2b_find(state->own, http_site(x)->session) : NULL;
 	const char *token = http_header(x, "E2B-Traffic-Access-Token");
-	if (!s || s->phase != E2B_RUNNING || !e2b_is_secret(s->traffic, token))
+	if (!s || !e2b_is_secret(s->traffic, token))
+		return false;
+	if (s->phase == E2B_PAUSED && s->resumes_itself)
+		e2b_wake(s);
+	if (s->phase != E2B_RUNNING)
 		return false;
 	operation_tell(s->context, "port.open",
 		json_need(json_pack("{s:s, s:i, s:s, s:b}", "session", s->id, "port",

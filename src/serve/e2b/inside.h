@@ -160,6 +160,11 @@ void e2b_end(struct e2b_sandbox *s, struct front_call *c);
 /* Stop or continue its processes. @is_cold: end them. */
 void e2b_pause(struct e2b_sandbox *s, bool is_cold);
 void e2b_resume(struct e2b_sandbox *s);
+/* Continue a sandbox because a request has come, for E2B_TIMEOUT_S. */
+void e2b_wake(struct e2b_sandbox *s);
+/* Return the variables that each program and cell of the sandbox gets, beside those of its session.
+ * Owns: the caller decrefs. */
+json_t *e2b_call_env(const struct e2b_sandbox *s);
 /* Kill the processes that clients have started. */
 void e2b_kill_processes(struct e2b_sandbox *s);
 /* Set when its time is over: @seconds from now, but not after the end of its session. */

@@ -28,6 +28,7 @@
 #define HOME	  "/home/user"
 
 enum { OUTPUT_BYTES = 256 << 10, TIMEOUT_MAX_MS = 1 << 30, SIDE_MAX = 4096, ENDED_MS = 30000 };
+enum { TAG_BYTES = 256, KNOWN_MAX = 150 };
 
 /* ---- processes by their number or tag ---- */
 
@@ -180,7 +181,42 @@ static void fail_stream(struct front_call *c, const struct err *err)
 	e2b_stream_refuse(c, e2b_rpc_word(err->code), err->msg);
 }
 
+/* Forget those that do not run any more. @processes: rows of process.list. */
+static void keep_running(struct e2b_sandbox *s, const json_t *processes)
+{
+	const json_t *row;
+	struct e2b_process *next;
+	size_t i;
+	for (struct e2b_process *p = s->processes; p; p = next) {
+		bool is_running = false;
+		next = p->next;
+		json_array_foreach(processes, i, row) is_running |=
+			strcmp(json_get_text(row, "process"), p->id) == 0 &&
+			strcmp(json_get_text(row, "state"), "running") == 0;
+		if (!is_running)
+			e2b_drop_process(s, p->id);
+	}
+}
+
+static unsigned n_known(const struct e2b_sandbox *s)
+{
+	unsigned n = 0;
+	for (const struct e2b_process *p = s->processes; p; p = p->next)
+		n++;
+	return n;
+}
+
 /* ---- Start ---- */
+
+/* Copy what is told of a process. Owns: the caller decrefs. */
+static json_t *copy_config(const json_t *config)
+{
+	static const char *const members[] = {"cmd", "args", "envs", "cwd"};
+	json_t *out = json_need(json_object());
+	for (size_t i = 0; i < ARRAY_LEN(members); i++)
+		json_put_shared(out, members[i], json_object_get(config, members[i]));
+	return out;
+}
 
 /* Remember the process, whatever has become of the client. */
 static void on_started(struct front_call *c, const json_t *about, const struct err *err)
@@ -204,9 +240,11 @@ static void on_started(struct front_call *c, const json_t *about, const struct e
 		struct e2b_process *p = xnew(struct e2b_process);
 		snprintf(p->id, sizeof p->id, "%s", json_get_text(about, "process"));
 		p->pid = json_get_int(about, "pid");
-		p->config = json_need(json_deep_copy(config));
+		p->config = copy_config(config);
 		p->tag = json_is_string(tag) ? json_incref(json_unconst(tag)) : NULL;
 		e2b_add_process(s, p);
+		if (s->phase == E2B_PAUSED)
+			e2b_pause(s, false);
 	}
 	if (c->x)
 		follow(c, about, true);
@@ -258,6 +296,8 @@ static const char *wrong_start(const json_t *body)
 		return "process.envs is not an object of texts";
 	if (tag && !json_is_null(tag) && !json_is_string(tag))
 		return "tag is not a text";
+	if (json_string_length(tag) > TAG_BYTES)
+		return "tag is longer than 256 bytes";
 	if (input && !json_is_null(input) && !json_is_boolean(input))
 		return "stdin is not a boolean";
 	return NULL;
@@ -290,7 +330,7 @@ static json_t *start_params(const struct front_call *c, const struct e2b_sandbox
 	const json_t *pty = json_object_get(c->body, "pty");
 	const json_t *input = json_object_get(c->body, "stdin");
 	json_t *args = json_object_get(config, "args"), *argv = json_need(json_array());
-	json_t *env = s->is_copy ? json_need(json_copy(s->env)) : json_need(json_object());
+	json_t *env = e2b_call_env(s);
 	json_t *params = json_need(json_object());
 	json_add_shared(argv, json_object_get(config, "cmd"));
 	if (args)
@@ -321,6 +361,18 @@ static bool is_user(const struct front_call *c, char name[64])
 	return !name[0] || strcmp(name, "user") == 0;
 }
 
+static void on_looked(struct front_call *c, const json_t *result, const struct err *err)
+{
+	struct e2b_sandbox *s = e2b_find(c->state->own, json_get_text(c->kept, "sandbox"));
+	if (!result || !s || !c->x) {
+		e2b_stream_refuse(c, err ? e2b_rpc_word(err->code) : "unavailable",
+			err ? err->msg : "the sandbox is gone");
+		return;
+	}
+	keep_running(s, json_object_get(result, "processes"));
+	front_operate(c, "process.start", start_params(c, s), on_started);
+}
+
 static void start_start(struct front_call *c, struct e2b_sandbox *s)
 {
 	char name[64], text[128];
@@ -340,7 +392,11 @@ static void start_start(struct front_call *c, struct e2b_sandbox *s)
 	json_put_shared(c->kept, "config", json_object_get(c->body, "process"));
 	json_put_shared(c->kept, "tag", json_object_get(c->body, "tag"));
 	drop_ended(s);
-	front_operate(c, "process.start", start_params(c, s), on_started);
+	/* The end of programs that nobody follows is seen here. */
+	if (n_known(s) >= KNOWN_MAX)
+		front_operate(c, "process.list", json_pack("{s:s}", "session", s->id), on_looked);
+	else
+		front_operate(c, "process.start", start_params(c, s), on_started);
 }
 
 /* ---- Connect ---- */

@@ -156,6 +156,16 @@ const char *e2b_read_place(const struct front_call *c, unsigned *port)
 	return id && number ? id : NULL;
 }
 
+/* Is the request for /health, which is open to all? What stands behind a "?" does not count. */
+static bool is_health(const struct front_call *c)
+{
+	static const char health[] = "/health";
+	const char *target = http_target(c->x);
+	size_t n = strcspn(target, "?"), bytes = sizeof health - 1;
+	return strcmp(http_method(c->x), "GET") == 0 && n >= bytes &&
+		memcmp(target + n - bytes, health, bytes) == 0;
+}
+
 struct e2b_sandbox *e2b_enter(struct front_call *c, unsigned port)
 {
 	unsigned given;
@@ -164,8 +174,7 @@ struct e2b_sandbox *e2b_enter(struct front_call *c, unsigned port)
 	const char *token = http_header(c->x, "X-Access-Token");
 	const char *traffic = http_header(c->x, "E2B-Traffic-Access-Token");
 	bool is_traffic = given == E2B_CODE_PORT && s && e2b_is_secret(s->traffic, traffic);
-	bool is_open =
-		strcmp(http_method(c->x), "GET") == 0 && strstr(http_target(c->x), "/health");
+	bool is_open = is_health(c);
 	if (!id) {
 		e2b_refuse(c, 400,
 			"missing header: E2b-Sandbox-Id and E2b-Sandbox-Port, or a host such as "
@@ -173,10 +182,8 @@ struct e2b_sandbox *e2b_enter(struct front_call *c, unsigned port)
 		return NULL;
 	}
 	if (s && s->phase == E2B_PAUSED && s->resumes_itself &&
-		(is_traffic || e2b_is_secret(s->token, token))) {
-		e2b_resume(s);
-		e2b_set_time(s, E2B_TIMEOUT_S);
-	}
+		(is_traffic || e2b_is_secret(s->token, token)))
+		e2b_wake(s);
 	if (!s || s->phase != E2B_RUNNING || (given != port && given != E2B_CODE_PORT)) {
 		e2b_answer_lost(c, id);
 		return NULL;
@@ -243,6 +250,12 @@ void e2b_resume(struct e2b_sandbox *s)
 {
 	s->phase = E2B_RUNNING;
 	signal_all(s, "CONT");
+}
+
+void e2b_wake(struct e2b_sandbox *s)
+{
+	e2b_resume(s);
+	e2b_set_time(s, E2B_TIMEOUT_S);
 }
 
 void e2b_set_time(struct e2b_sandbox *s, uint64_t seconds)

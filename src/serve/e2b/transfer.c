@@ -155,7 +155,7 @@ struct e2b_sandbox *e2b_enter_files(
 	if (!s)
 		return NULL;
 	if (s->phase == E2B_PAUSED && s->resumes_itself)
-		e2b_resume(s);
+		e2b_wake(s);
 	*given = q.has_path;
 	if (s->phase != E2B_RUNNING)
 		e2b_answer_lost(c, s->id);
