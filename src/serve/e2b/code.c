@@ -399,14 +399,15 @@ static void on_ran(struct front_call *c, const json_t *record, const struct err 
 	json_t *outputs = json_need(json_array());
 	bool is_cut = is_gone(e);
 	forget(e);
-	if (record) {
+	if (record && !is_cut) {
 		json_decref(outputs);
 		outputs = cell_output_end(&e->output, record);
-	} else if (err) {
+	} else if (err && !is_cut) {
 		json_add_new(outputs, cell_output_failure(err));
 	}
 	send_all(e, outputs);
-	tell(e, json_pack("{s:s}", "type", "end_of_execution"));
+	if (!is_cut)
+		tell(e, json_pack("{s:s}", "type", "end_of_execution"));
 	is_cut |= e->is_lost;
 	e->c = NULL;
 	uv_close((uv_handle_t *)&e->timer, on_timer_closed);
@@ -425,7 +426,8 @@ static json_t *cell_params(
 	json_t *params = json_need(json_pack("{s:s, s:O, s:O, s:b}", "session", s->id, "code",
 		json_object_get(c->body, "code"), "runtime", json_object_get(e->context, "runtime"),
 		"stream", 1));
-	json_t *env = s->is_copy ? json_need(json_copy(s->env)) : json_need(json_object());
+	bool has_env = s->is_copy && strcmp(json_get_text(params, "runtime"), "sql") != 0;
+	json_t *env = has_env ? json_need(json_copy(s->env)) : json_need(json_object());
 	char filename[NAME_BYTES + 2];
 	snprintf(filename, sizeof filename, "<%s>", e->name);
 	json_put_text(params, "filename", filename);
