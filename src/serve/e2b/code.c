@@ -432,14 +432,15 @@ static void on_ran(struct front_call *c, const json_t *record, const struct err 
 	json_t *outputs = json_need(json_array());
 	e->is_cut = is_gone(e);
 	forget(e);
-	if (record) {
+	if (record && !e->is_cut) {
 		json_decref(outputs);
 		outputs = cell_output_end(&e->output, record);
-	} else if (err) {
+	} else if (err && !e->is_cut) {
 		json_add_new(outputs, cell_output_failure(err));
 	}
 	send_all(e, outputs);
-	tell(e, json_pack("{s:s}", "type", "end_of_execution"));
+	if (!e->is_cut)
+		tell(e, json_pack("{s:s}", "type", "end_of_execution"));
 	e->is_over = true;
 	maybe_finish(e);
 }
