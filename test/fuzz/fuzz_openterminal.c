@@ -50,12 +50,11 @@ static void check_text(const uint8_t *data, size_t bytes, const struct ot_change
 	const char *text = bytes ? (const char *)data : "";
 	struct ot_change change = *given;
 	struct err err;
-	size_t begin, end, n_lines;
 	cleanup_buf struct buf plain = BUF_INIT(bytes + 1), changed = BUF_INIT(2 * bytes + 16);
 	ot_unescape(&plain, text, bytes);
 	MUST(buf_error(&plain) == 0 && plain.bytes <= bytes);
-	ot_find_lines(text, bytes, change.first, change.last, &begin, &end, &n_lines);
-	MUST(begin <= end && end <= bytes && n_lines <= bytes);
+	struct ot_lines lines = ot_find_lines(text, bytes, change.first, change.last);
+	MUST(lines.begin <= lines.end && lines.end <= bytes && lines.n <= bytes);
 	(void)buf_append(&changed, text, bytes);
 	if (ot_change(&changed, &change, &err) == 0)
 		MUST(changed.bytes <= 2 * bytes + 16);

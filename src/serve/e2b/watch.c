@@ -160,20 +160,29 @@ static void unlink_watcher(struct e2b_watcher *w)
 	w->s = NULL;
 }
 
-/* Forget a watcher, now or when its call has ended. */
-static void drop(struct e2b_watcher *w)
+/* Free a watcher that is in no list, now or when its call has ended. */
+static void release(struct e2b_watcher *w)
 {
-	unlink_watcher(w);
 	if (w->call)
 		operation_cancel(w->call);
 	else
 		free_watcher(w);
 }
 
+static void drop(struct e2b_watcher *w)
+{
+	unlink_watcher(w);
+	release(w);
+}
+
 void e2b_drop_watchers(struct e2b_sandbox *s)
 {
-	while (s->watchers)
-		drop(s->watchers);
+	while (s->watchers) {
+		struct e2b_watcher *w = s->watchers;
+		s->watchers = w->next;
+		w->s = NULL;
+		release(w);
+	}
 }
 
 static void on_watching(struct e2b_watcher *w)

@@ -145,7 +145,6 @@ static void answer_bytes(struct front_call *c, const char *type, const struct bu
 static void on_read(struct front_call *c, const struct buf *content, const struct err *err)
 {
 	const char *path = json_get_text(c->kept, "path"), *type = ot_type(path);
-	size_t begin, end, n_lines;
 	if (!content) {
 		fail(c, err, "File not found");
 		return;
@@ -159,11 +158,12 @@ static void on_read(struct front_call *c, const struct buf *content, const struc
 				content->bytes);
 		return;
 	}
-	ot_find_lines(text, content->bytes, (size_t)json_get_int(c->kept, "first"),
-		(size_t)json_get_int(c->kept, "last"), &begin, &end, &n_lines);
+	struct ot_lines lines = ot_find_lines(text, content->bytes,
+		(size_t)json_get_int(c->kept, "first"), (size_t)json_get_int(c->kept, "last"));
 	front_answer(c, 200,
-		json_pack("{s:s, s:I, s:o}", "path", path, "total_lines", (json_int_t)n_lines,
-			"content", json_need(json_stringn(text + begin, end - begin))));
+		json_pack("{s:s, s:I, s:o}", "path", path, "total_lines", (json_int_t)lines.n,
+			"content",
+			json_need(json_stringn(text + lines.begin, lines.end - lines.begin))));
 }
 
 static void read_text(struct front_call *c)

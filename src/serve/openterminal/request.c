@@ -204,25 +204,23 @@ void ot_unescape(struct buf *out, const char *text, size_t bytes)
 
 /* ---- lines and changes ---- */
 
-void ot_find_lines(const char *text, size_t bytes, size_t first, size_t last, size_t *begin,
-	size_t *end, size_t *n_lines)
+struct ot_lines ot_find_lines(const char *text, size_t bytes, size_t first, size_t last)
 {
+	struct ot_lines found = {.begin = first <= 1 ? 0 : bytes, .end = bytes};
 	size_t line = 1;
-	*begin = first <= 1 ? 0 : bytes;
-	*end = bytes;
-	*n_lines = 0;
 	for (size_t at = 0; at < bytes; line++) {
 		const char *stop = memchr(text + at, '\n', bytes - at);
 		size_t next = stop ? (size_t)(stop - text) + 1 : bytes;
 		if (line == first)
-			*begin = at;
+			found.begin = at;
 		if (line == last)
-			*end = next;
-		*n_lines = line;
+			found.end = next;
+		found.n = line;
 		at = next;
 	}
-	if (*end < *begin)
-		*end = *begin;
+	if (found.end < found.begin)
+		found.end = found.begin;
+	return found;
 }
 
 static size_t count(const char *text, size_t bytes, const struct ot_change *change)
@@ -250,11 +248,11 @@ static void add_replaced(
 
 int ot_change(struct buf *text, const struct ot_change *change, struct err *err)
 {
-	size_t begin, end, n_lines;
 	const char *data = buf_str(text);
 	if (change->target_bytes == 0)
 		return err_set(err, ERR_USAGE, "Target string is empty");
-	ot_find_lines(data, text->bytes, change->first, change->last, &begin, &end, &n_lines);
+	struct ot_lines lines = ot_find_lines(data, text->bytes, change->first, change->last);
+	size_t begin = lines.begin, end = lines.end;
 	size_t n = count(data + begin, end - begin, change);
 	if (n == 0)
 		return err_set(err, ERR_USAGE, "Target string not found: '%.*s'",

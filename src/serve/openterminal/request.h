@@ -38,10 +38,13 @@ bool ot_is_id(const char *text);
  */
 void ot_unescape(struct buf *out, const char *text, size_t bytes);
 
-/* Find the bytes of the lines @first to @last, from 1; 0: from the beginning, to the end. *@n_lines
- * gets how many lines there are. */
-void ot_find_lines(const char *text, size_t bytes, size_t first, size_t last, size_t *begin,
-	size_t *end, size_t *n_lines);
+/* Lines of a text: where they begin and end in it, in bytes; and how many the whole text has. */
+struct ot_lines {
+	size_t begin, end, n;
+};
+
+/* Find the lines @first to @last, from 1; 0: from the beginning, to the end. */
+struct ot_lines ot_find_lines(const char *text, size_t bytes, size_t first, size_t last);
 
 /* One piece of `replace_file_content`. */
 struct ot_change {

@@ -127,10 +127,9 @@ TEST(changes)
 
 static bool lines_are(const char *text, size_t first, size_t last, const char *want, size_t n)
 {
-	size_t begin, end, n_lines;
-	ot_find_lines(text, strlen(text), first, last, &begin, &end, &n_lines);
-	return n_lines == n && strlen(want) == end - begin &&
-		memcmp(text + begin, want, end - begin) == 0;
+	struct ot_lines found = ot_find_lines(text, strlen(text), first, last);
+	return found.n == n && strlen(want) == found.end - found.begin &&
+		memcmp(text + found.begin, want, strlen(want)) == 0;
 }
 
 TEST(lines)
