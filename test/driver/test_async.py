@@ -3,6 +3,7 @@
 
 import os
 import sys
+import threading
 import time
 import unittest
 
@@ -68,8 +69,14 @@ class Async(test_driver.Case):
 
     def test_interrupt(self):
         with Driver() as driver:
-            got = driver.step("import asyncio\nasync def slow():\n  await asyncio.sleep(20)\nawait slow()",
-                              at_begin=lambda: test_driver.threading_timer(0.8, driver.interrupt))
+            def interrupt():
+                deadline = time.monotonic() + 20
+                while not os.path.exists(os.path.join(driver.home.name, "on")) and time.monotonic() < deadline:
+                    time.sleep(0.005)
+                driver.interrupt()
+
+            got = driver.step("import asyncio\nasync def slow():\n  open('on', 'w').close()\n  await asyncio.sleep(20)\n"
+                              "await slow()", at_begin=lambda: threading.Thread(target=interrupt).start())
             self.fails(got, "KeyboardInterrupt")
             self.assertIn("in slow", got.trace)
             self.assertEqual(driver.step("await asyncio.sleep(0, 3)").text, "3")

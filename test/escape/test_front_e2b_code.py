@@ -30,7 +30,7 @@ class Attack(harness.Case):
         data = None if body is None else json.dumps(body).encode()
         return box.ask(method, path, data, CODE, **{**web.JSON, **headers})
 
-    def test_T_E2B_CODE_TOKEN(self):
+    def test_T_E2B_CODE_TOKEN_wrong(self):
         """Run a cell, or see and change contexts, without the token of the sandbox or with that of another one."""
         context = self.ask(self.box, "GET", "/contexts").json[0]["id"]
         wrong = ["", "x", self.box.token[:-1], self.box.token + "x", self.other.token, self.other.made["trafficAccessToken"]]
@@ -46,7 +46,7 @@ class Attack(harness.Case):
         self.assertEqual(len(self.ask(self.box, "GET", "/contexts").json), 2)
         self.assertEqual(self.box.run("ls").stdout, "")
 
-    def test_T_E2B_CODE_CONTEXT(self):
+    def test_T_E2B_CODE_CONTEXT_of_another(self):
         """Use, restart or remove a context of another sandbox by its id."""
         context = self.ask(self.other, "POST", "/contexts", {}).json["id"]
         self.other.execute("secret = 5", context_id=context)
@@ -56,7 +56,7 @@ class Attack(harness.Case):
             self.assertEqual(self.ask(self.box, method, path, body).status, 404)
         self.assertEqual(self.other.execute("secret", context_id=context)[1]["text"], "5")
 
-    def test_T_E2B_CODE_FLOOD(self):
+    def test_T_E2B_CODE_FLOOD_of_contexts(self):
         """Fill the engine's memory with output that nobody reads, with requests, or with contexts."""
         box, floods = Sandbox(self.server), []
         for _ in range(4):
