@@ -286,11 +286,7 @@ static void start_remove(struct front_call *c, struct e2b_sandbox *s)
 
 /* ---- the procedures ---- */
 
-static const struct file_procedure {
-	const char *name;
-	bool is_stream;
-	void (*start)(struct front_call *c, struct e2b_sandbox *s);
-} procedures[] = {
+static const struct e2b_procedure procedures[] = {
 	{"Stat", false, start_stat},
 	{"MakeDir", false, start_make},
 	{"Move", false, start_move},
@@ -316,17 +312,9 @@ static bool check_user(struct front_call *c)
 
 void e2b_start_filesystem(struct front_call *c)
 {
-	char path[E2B_PATH_BYTES];
-	const struct file_procedure *found = NULL;
-	bool is_well = e2b_read_path(c, "/filesystem.Filesystem/", path);
-	for (size_t i = 0; i < ARRAY_LEN(procedures) && is_well; i++)
-		if (strcmp(procedures[i].name, path) == 0)
-			found = &procedures[i];
-	if (!found) {
-		e2b_rpc_refuse(c, "unimplemented", "there is no such procedure");
-		return;
-	}
-	struct e2b_sandbox *s = e2b_enter(c, E2B_ENVD_PORT);
-	if (s && e2b_read_message(c, found->is_stream) && check_user(c))
+	const struct e2b_procedure *found;
+	struct e2b_sandbox *s = e2b_enter_procedure(
+		c, "/filesystem.Filesystem/", procedures, ARRAY_LEN(procedures), &found);
+	if (s && check_user(c))
 		found->start(c, s);
 }

@@ -261,6 +261,20 @@ void e2b_start_unsupported(struct front_call *c);  /* what a sandbox of retort h
  * Source: connectrpc.com, "Connect Protocol Reference".
  */
 bool e2b_read_message(struct front_call *c, bool is_stream);
+/* A procedure of a service; `start` must answer. */
+struct e2b_procedure {
+	const char *name;
+	bool is_stream;
+	void (*start)(struct front_call *c, struct e2b_sandbox *s);
+};
+
+/*
+ * Find the procedure of @all that the path of the request names behind @dir, check the token of the
+ * sandbox, and read the message. Returns: the sandbox, and *@found; or NULL, and the request was
+ * answered.
+ */
+struct e2b_sandbox *e2b_enter_procedure(struct front_call *c, const char *dir,
+	const struct e2b_procedure *all, size_t n, const struct e2b_procedure **found);
 /* Return the word of Connect for an error, such as "not_found". */
 const char *e2b_rpc_word(enum err_code code);
 /* Answer a unary request with an error. @word: of Connect. */

@@ -548,11 +548,7 @@ static void start_update(struct front_call *c, struct e2b_sandbox *s)
 
 /* ---- the procedures ---- */
 
-static const struct procedure {
-	const char *name;
-	bool is_stream;
-	void (*start)(struct front_call *c, struct e2b_sandbox *s);
-} procedures[] = {
+static const struct e2b_procedure procedures[] = {
 	{"Start", true, start_start},
 	{"Connect", true, start_connect},
 	{"List", false, start_list},
@@ -564,17 +560,9 @@ static const struct procedure {
 
 void e2b_start_process(struct front_call *c)
 {
-	char path[E2B_PATH_BYTES];
-	const struct procedure *found = NULL;
-	bool is_well = e2b_read_path(c, "/process.Process/", path);
-	for (size_t i = 0; i < ARRAY_LEN(procedures) && is_well; i++)
-		if (strcmp(procedures[i].name, path) == 0)
-			found = &procedures[i];
-	if (!found) {
-		e2b_rpc_refuse(c, "unimplemented", "there is no such procedure");
-		return;
-	}
-	struct e2b_sandbox *s = e2b_enter(c, E2B_ENVD_PORT);
-	if (s && e2b_read_message(c, found->is_stream))
+	const struct e2b_procedure *found;
+	struct e2b_sandbox *s = e2b_enter_procedure(
+		c, "/process.Process/", procedures, ARRAY_LEN(procedures), &found);
+	if (s)
 		found->start(c, s);
 }

@@ -183,6 +183,23 @@ bool e2b_read_message(struct front_call *c, bool is_stream)
 	return true;
 }
 
+struct e2b_sandbox *e2b_enter_procedure(struct front_call *c, const char *dir,
+	const struct e2b_procedure *all, size_t n, const struct e2b_procedure **found)
+{
+	char path[E2B_PATH_BYTES];
+	bool is_well = e2b_read_path(c, dir, path);
+	*found = NULL;
+	for (size_t i = 0; i < n && is_well; i++)
+		if (strcmp(all[i].name, path) == 0)
+			*found = &all[i];
+	if (!*found) {
+		e2b_rpc_refuse(c, "unimplemented", "there is no such procedure");
+		return NULL;
+	}
+	struct e2b_sandbox *s = e2b_enter(c, E2B_ENVD_PORT);
+	return s && e2b_read_message(c, (*found)->is_stream) ? s : NULL;
+}
+
 const char *e2b_rpc_user(const struct front_call *c, char out[64])
 {
 	const char *given = c->x ? http_header(c->x, "Authorization") : NULL;
