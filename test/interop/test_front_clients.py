@@ -103,7 +103,7 @@ class E2B(Clients):
         return self.checked([*argv, self.TOKEN] if has_token else argv)
 
     def test_python(self):
-        self.assertEqual(self.python("e2b-new", "e2b_python.py", has_token=True), 188)
+        self.assertEqual(self.python("e2b-new", "e2b_python.py", has_token=True), 190)
 
     def test_python_older(self):
         self.assertEqual(self.python("e2b-old", "e2b_python.py", has_token=False), 186)

@@ -134,6 +134,13 @@ class Sandbox:
         connection.request("POST", f"/{procedure}", envelope(message), head)
         return Stream(connection)
 
+    def send(self, pieces, **headers):
+        """Send input of a program as one request, whose body is @pieces as they come: its stream."""
+        connection = self.server.connect()
+        head = self.headers(**{"Content-Type": "application/connect+json", "Transfer-Encoding": "chunked", **headers})
+        connection.request("POST", "/process.Process/StreamInput", iter(pieces), head, encode_chunked=True)
+        return Stream(connection)
+
     def start(self, cmd, args=(), timeout_ms=None, headers=None, **more):
         """Begin a program: its stream."""
         config = {"cmd": cmd, "args": list(args)}

@@ -186,6 +186,7 @@ class Background(Sandboxes):
         selector = {"process": {"pid": out.start}}
         self.word(self.box.rpc("process.Process/SendInput", {**selector, "input": {"stdin": text("x")}}), 500, "internal")
         self.word(self.box.rpc("process.Process/SendInput", selector), 400, "invalid_argument")
+        self.word(self.box.rpc("process.Process/SendInput", {**selector, "input": {"stdin": "*"}}), 400, "invalid_argument")
         self.box.rpc("process.Process/SendSignal", {**selector, "signal": 9})
         stream.close()
 
@@ -208,6 +209,116 @@ class Background(Sandboxes):
         self.box.rpc("process.Process/SendSignal", {"process": {"tag": "by name"}, "signal": 9})
         self.assertTrue(web.wait(lambda: out.start not in self.pids()))
         stream.close()
+
+
+class StreamInput(Sandboxes):
+    """Input as one request."""
+
+    def setUp(self):
+        super().setUp()
+        self.stream, self.events, self.out = self.box.begin("read a; echo got $a; cat; echo done", stdin=True)
+        self.addCleanup(self.stream.close)
+        self.first = envelope({"start": {"process": {"pid": self.out.start}}})
+
+    def data(self, line, name="stdin"):
+        return envelope({"data": {"input": {name: text(line)}}})
+
+    def refused(self, *pieces):
+        """The word of the error with which a stream of @pieces ends."""
+        with self.assertRaises(Failed) as caught:
+            list(self.box.send(pieces))
+        return caught.exception.code
+
+    def ended(self):
+        self.box.rpc("process.Process/CloseStdin", {"process": {"pid": self.out.start}})
+        for event in self.events:
+            self.out.take(event)
+        return self.out.stdout
+
+    def test_a_program_reads_it_while_it_comes(self):
+        def pieces():
+            yield self.first
+            yield self.data("one\n")
+            while "got one" not in self.out.stdout:
+                self.out.take(next(self.events))
+            yield envelope({"keepalive": {}})
+            yield self.data("two\n") + self.data("three\n")
+        self.assertEqual(list(self.box.send(pieces())), [{}])
+        self.assertEqual(self.ended(), "got one\ntwo\nthree\ndone\n")
+
+    def test_messages_in_any_pieces(self):
+        whole = self.first + b"".join(self.data(f"{i}\n") for i in range(300))
+        self.assertEqual(list(self.box.send(whole[i:i + 7] for i in range(0, len(whole), 7))), [{}])
+        self.assertEqual(self.ended(), "got 0\n" + "".join(f"{i}\n" for i in range(1, 300)) + "done\n")
+
+    def test_many_messages_at_once(self):
+        whole = self.first + envelope({"keepalive": {}}) * 100000 + self.data("x\n") * 3000
+        self.assertEqual(list(self.box.send([whole])), [{}])
+        self.assertEqual(self.ended(), "got x\n" + "x\n" * 2999 + "done\n")
+
+    def test_a_program_that_does_not_read_holds_its_client_up(self):
+        stream, events, out = self.box.begin("sleep 1; wc -c", stdin=True)
+        first = envelope({"start": {"process": {"pid": out.start}}})
+        part = self.data("x" * 1000000)
+        self.assertEqual(list(self.box.send([first] + [part] * 20)), [{}])
+        self.box.rpc("process.Process/CloseStdin", {"process": {"pid": out.start}})
+        for event in events:
+            out.take(event)
+        stream.close()
+        self.assertEqual(out.stdout, "20000000\n")
+
+    def test_what_is_wrong_with_a_stream(self):
+        self.assertEqual(self.refused(), "invalid_argument")
+        self.assertEqual(self.refused(self.data("x")), "invalid_argument")
+        self.assertEqual(self.refused(envelope({"start": {"process": {"pid": 99999}}})), "not_found")
+        self.assertEqual(self.refused(envelope({"start": 5})), "invalid_argument")
+        self.assertEqual(self.refused(self.first, self.first), "invalid_argument")
+        self.assertEqual(self.refused(self.first, envelope({"data": {"input": {"stdin": "*"}}})), "invalid_argument")
+        self.assertEqual(self.refused(self.first, envelope({"data": 7})), "invalid_argument")
+        self.assertEqual(self.refused(self.first, envelope({})), "invalid_argument")
+        self.assertEqual(self.refused(self.first, envelope([1])), "invalid_argument")
+        self.assertEqual(self.refused(self.first, b"\0\0\0\0\2{"), "invalid_argument")
+        self.assertEqual(self.refused(self.first, envelope({"keepalive": {}}, flags=1)), "unimplemented")
+        self.assertEqual(self.refused(self.first, b"\0\xff\xff\xff\xff{"), "resource_exhausted")
+        self.assertEqual(self.ended(), "got\ndone\n")
+
+    def test_a_program_that_has_ended_or_has_no_input(self):
+        def pieces():
+            yield self.first
+            self.box.rpc("process.Process/SendSignal", {"process": {"pid": self.out.start}, "signal": 9})
+            for event in self.events:
+                self.out.take(event)
+            yield self.data("late\n")
+        self.assertEqual(self.refused(*pieces()), "not_found")
+        stream, _, out = self.box.begin("sleep 100")
+        start = envelope({"start": {"process": {"pid": out.start}}})
+        self.assertEqual(self.refused(start, self.data("x")), "internal")
+        stream.close()
+
+    def test_a_client_that_leaves(self):
+        def begin(start):
+            connection = self.server.connect()
+            connection.putrequest("POST", "/process.Process/StreamInput")
+            for name, value in self.box.headers(**{"Content-Type": "application/connect+json"}).items():
+                connection.putheader(name, value)
+            connection.putheader("Content-Length", "100000000")
+            connection.endheaders(start + self.data("x" * 100000 + "\n") * 3)
+            return connection
+        full, _, _ = self.box.begin("sleep 100", stdin=True, tag="full")
+        begin(envelope({"start": {"process": {"tag": "full"}}})).close()
+        connection = begin(self.first)
+        while self.out.stdout.count("\n") < 3:
+            self.out.take(next(self.events))
+        connection.close()
+        self.assertEqual(self.ended(), "got " + ("x" * 100000 + "\n") * 3 + "done\n")
+        self.box.rpc("process.Process/SendSignal", {"process": {"tag": "full"}, "signal": 9})
+        full.close()
+
+    def test_the_token_and_the_type(self):
+        self.assertEqual(self.box.send([self.first], **{"X-Access-Token": "wrong"}).status, 401)
+        self.assertEqual(self.box.send([self.first], **{"Content-Type": "application/json"}).status, 415)
+        self.assertEqual(self.box.send([self.first], **{"E2b-Sandbox-Id": "i" + "a" * 19}).status, 502)
+        self.assertEqual(self.ended(), "got\ndone\n")
 
 
 class Terminals(Sandboxes):

@@ -301,6 +301,8 @@ static const struct front_row rows[] = {
 	{"POST", "//contexts", e2b_start_new_context, .is_open = true},
 	{"POST", "//contexts/", e2b_start_context_restart, .is_open = true},
 	{"DELETE", "//contexts/", e2b_start_context_end, .is_open = true},
+	{"POST", "/process.Process/StreamInput", e2b_start_stream_input, .is_open = true,
+		.is_raw = true, .is_streamed = true},
 	{"POST", "/process.Process/", e2b_start_process, .is_open = true, .is_raw = true},
 	{"POST", "/filesystem.Filesystem/", e2b_start_filesystem, .is_open = true, .is_raw = true},
 	{"GET", "/sandboxes/", e2b_start_sandbox},

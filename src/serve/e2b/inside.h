@@ -261,6 +261,17 @@ void e2b_start_unsupported(struct front_call *c);  /* what a sandbox of retort h
  * Source: connectrpc.com, "Connect Protocol Reference".
  */
 bool e2b_read_message(struct front_call *c, bool is_stream);
+/* Check that the body has the type of messages, and is not packed. Returns: as above. */
+bool e2b_check_type(struct front_call *c, bool is_stream);
+/* A message of a stream. */
+struct e2b_envelope {
+	const char *data;
+	size_t bytes, all_bytes; /* of the message; of the envelope with it */
+	bool is_compressed;
+};
+/* Read the envelope at the beginning of @data. Returns: whether all of it is there. If only its
+ * head is, @e has that. */
+bool e2b_read_envelope(struct e2b_envelope *e, const char *data, size_t bytes);
 /* A procedure of a service; `start` must answer. */
 struct e2b_procedure {
 	const char *name;
@@ -302,7 +313,17 @@ void e2b_stream_cut(struct e2b_stream *s);
 
 /* ---- services of a sandbox ---- */
 
-void e2b_start_process(struct front_call *c);	 /* process.c: POST /process.Process/… */
+void e2b_start_process(struct front_call *c);	   /* process.c: POST /process.Process/… */
+void e2b_start_stream_input(struct front_call *c); /* input.c: POST /process.Process/StreamInput */
+/* process.c: find the process that @selector names. Returns: NULL, with @err, if there is none. */
+struct e2b_process *e2b_find_process(
+	struct e2b_sandbox *s, const json_t *selector, struct err *err);
+/* process.c: put a ProcessInput into @params of process.write. Returns: false if it is none, which
+ * E2B_WRONG_INPUT says. */
+#define E2B_WRONG_INPUT "input.stdin or input.pty must be bytes in base64"
+bool e2b_put_input(json_t *params, const json_t *input);
+/* process.c: return the word of Connect for an error of process.write. */
+const char *e2b_input_word(const struct err *err);
 void e2b_start_filesystem(struct front_call *c); /* files.c: POST /filesystem.Filesystem/… */
 void e2b_start_download(struct front_call *c);	 /* transfer.c: GET /files */
 void e2b_start_upload(struct front_call *c);	 /* upload.c: POST /files */

@@ -54,8 +54,7 @@ static void note_end(const struct front_call *c, const json_t *about)
 			p->ended_ms = e2b_now();
 }
 
-/* Find the process that @selector names. Returns: NULL, with @err, if there is none. */
-static struct e2b_process *find(struct e2b_sandbox *s, const json_t *selector, struct err *err)
+struct e2b_process *e2b_find_process(struct e2b_sandbox *s, const json_t *selector, struct err *err)
 {
 	const char *tag = json_get_text(selector, "tag");
 	json_int_t pid = json_get_int(selector, "pid");
@@ -414,7 +413,8 @@ static void on_found(struct front_call *c, const json_t *about, const struct err
 static void start_connect(struct front_call *c, struct e2b_sandbox *s)
 {
 	struct err err;
-	const struct e2b_process *p = find(s, json_object_get(c->body, "process"), &err);
+	const struct e2b_process *p =
+		e2b_find_process(s, json_object_get(c->body, "process"), &err);
 	if (!p) {
 		fail_stream(c, &err);
 		return;
@@ -463,22 +463,27 @@ static void start_list(struct front_call *c, struct e2b_sandbox *s)
 
 /* ---- input, signals, size ---- */
 
+const char *e2b_input_word(const struct err *err)
+{
+	return err->code == ERR_GONE	 ? "not_found"
+		: err->code == ERR_USAGE ? "internal" /* the program has no input */
+					 : e2b_rpc_word(err->code);
+}
+
 static void on_done(struct front_call *c, const json_t *result, const struct err *err)
 {
 	if (result)
 		front_answer(c, 200, json_object());
-	else if (err->code == ERR_GONE)
-		e2b_rpc_refuse(c, "not_found", "%s", err->msg);
-	else if (err->code == ERR_USAGE)
-		e2b_rpc_refuse(c, "internal", "%s", err->msg);
 	else
-		e2b_rpc_fail(c, err);
+		e2b_rpc_refuse(c, e2b_input_word(err), "%s%s%s", err->msg, err->hint[0] ? ": " : "",
+			err->hint);
 }
 
 static json_t *process_params(struct front_call *c, struct e2b_sandbox *s)
 {
 	struct err err;
-	const struct e2b_process *p = find(s, json_object_get(c->body, "process"), &err);
+	const struct e2b_process *p =
+		e2b_find_process(s, json_object_get(c->body, "process"), &err);
 	if (!p) {
 		e2b_rpc_fail(c, &err);
 		return NULL;
@@ -486,21 +491,29 @@ static json_t *process_params(struct front_call *c, struct e2b_sandbox *s)
 	return json_need(json_pack("{s:s, s:s}", "session", s->id, "process", p->id));
 }
 
-static void start_input(struct front_call *c, struct e2b_sandbox *s)
+bool e2b_put_input(json_t *params, const json_t *input)
 {
-	const json_t *input = json_object_get(c->body, "input");
 	const json_t *data = json_object_get(input, "stdin");
+	cleanup_buf struct buf raw = BUF_INIT(SIZE_MAX);
+	struct err err;
 	data = data ? data : json_object_get(input, "pty");
-	if (!json_is_string(data)) {
-		e2b_rpc_refuse(c, "invalid_argument", "input.stdin or input.pty is missing");
-		return;
-	}
-	json_t *params = process_params(c, s);
-	if (!params)
-		return;
+	const char *text = json_string_value(data);
+	if (!text || base64_read(&raw, text, json_string_length(data), &err) < 0)
+		return false;
 	json_put_shared(params, "data", data);
 	json_put_text(params, "encoding", "base64");
-	front_operate(c, "process.write", params, on_done);
+	return true;
+}
+
+static void start_input(struct front_call *c, struct e2b_sandbox *s)
+{
+	json_t *params = process_params(c, s);
+	if (params && e2b_put_input(params, json_object_get(c->body, "input"))) {
+		front_operate(c, "process.write", params, on_done);
+	} else if (params) {
+		json_decref(params);
+		e2b_rpc_refuse(c, "invalid_argument", E2B_WRONG_INPUT);
+	}
 }
 
 static void start_close_stdin(struct front_call *c, struct e2b_sandbox *s)

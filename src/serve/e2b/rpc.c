@@ -129,18 +129,17 @@ static bool is_compressed(const struct front_call *c, const char *header)
 	return coding && strcasecmp(coding, "identity") != 0;
 }
 
-/* Return the message in the body of a stream's request, which is one envelope; NULL if it is not.
- */
-static const char *open_envelope(const char *body, size_t *bytes)
+bool e2b_read_envelope(struct e2b_envelope *e, const char *data, size_t bytes)
 {
-	const unsigned char *head = (const unsigned char *)body;
-	if (*bytes < HEAD_BYTES || (head[0] & COMPRESSED))
-		return NULL;
-	size_t n = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
-	if (n > *bytes - HEAD_BYTES)
-		return NULL;
-	*bytes = n;
-	return body + HEAD_BYTES;
+	const unsigned char *head = (const unsigned char *)data;
+	*e = (struct e2b_envelope){0};
+	if (bytes < HEAD_BYTES)
+		return false;
+	e->is_compressed = head[0] & COMPRESSED;
+	e->bytes = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
+	e->all_bytes = HEAD_BYTES + e->bytes;
+	e->data = data + HEAD_BYTES;
+	return e->all_bytes <= bytes;
 }
 
 /* Answer a request that has no message, in the way of its kind. */
@@ -152,12 +151,9 @@ static void refuse_message(struct front_call *c, bool is_stream, const char *wor
 		e2b_rpc_refuse(c, word, "%s", why);
 }
 
-bool e2b_read_message(struct front_call *c, bool is_stream)
+bool e2b_check_type(struct front_call *c, bool is_stream)
 {
-	size_t bytes = http_body_bytes(c->x);
-	const char *text = http_body(c->x);
 	const char *type = is_stream ? STREAM_TYPE : UNARY_TYPE;
-	json_t *message = NULL;
 	if (!has_type(c, type)) {
 		struct http_exchange *x = front_take(c);
 		(void)http_set_header(x, "Accept-Post", type);
@@ -168,10 +164,17 @@ bool e2b_read_message(struct front_call *c, bool is_stream)
 		refuse_message(c, is_stream, "unimplemented", "messages must not be compressed");
 		return false;
 	}
-	if (is_stream)
-		text = open_envelope(text, &bytes);
-	if (text)
-		message = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
+	return true;
+}
+
+bool e2b_read_message(struct front_call *c, bool is_stream)
+{
+	struct e2b_envelope e = {.data = http_body(c->x), .bytes = http_body_bytes(c->x)};
+	json_t *message = NULL;
+	if (!e2b_check_type(c, is_stream))
+		return false;
+	if (!is_stream || (e2b_read_envelope(&e, e.data, e.bytes) && !e.is_compressed))
+		message = json_loadb(e.data, e.bytes, JSON_REJECT_DUPLICATES, NULL);
 	if (!json_is_object(message)) {
 		json_decref(message);
 		refuse_message(

@@ -189,10 +189,23 @@ class Calls:
             commands.close_stdin(handle.pid)
             return handle.wait().stdout
 
+        def stream():
+            handle = commands.run("read a; read b; echo $b $a", background=True, stdin=True)
+            if self.is_async:
+                stream = commands.stream_input(handle.pid)
+                stream.send("one\n")
+                stream.send(b"two\n")
+                stream.close()
+            else:
+                commands.stream_input(handle.pid, (x for x in ("one\n", b"two\n")))
+            return handle.wait().stdout
+
         commands_class = type(getattr(commands, "of", commands))
         self.check("send_stdin", lines, lambda x: x == "two one\n")
         if hasattr(commands_class, "close_stdin"):
             self.check("close_stdin", end, lambda x: x == "one\nend\n")
+        if hasattr(commands_class, "stream_input"):
+            self.check("stream_input", stream, lambda x: x == "two one\n")
         self.check("send_stdin, no such command", lambda: raises(e2b.NotFoundException, lambda: commands.send_stdin(999999, "a")), lambda x: x)
 
     def terminals(self):
