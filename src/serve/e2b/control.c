@@ -227,10 +227,9 @@ static void on_created(struct front_call *c, struct e2b_sandbox *s, const struct
 static void create(struct front_call *c, struct e2b_sandbox *s, const char *template)
 {
 	/* Without the sandbox's own variables, so that one prepared box serves for all. */
-	json_t *params = json_need(json_pack("{s:s, s:s, s:O, s:i, s:{s:i, s:i}}", "name", s->id,
-		"runtime", "python", "env", s->env, "idle_ms", IDLE_MS, "limits", "timeout_ms",
+	json_t *params = json_need(json_pack("{s:s, s:s, s:o, s:i, s:{s:i, s:i}}", "name", s->id,
+		"runtime", "python", "env", json_copy(s->env), "idle_ms", IDLE_MS, "limits", "timeout_ms",
 		CELL_MS, "pids", PIDS));
-	s->env = json_need(json_copy(s->env));
 	put_own_env(s->env, s);
 	if (!e2b_is_plain(template))
 		json_put_text(params, "template", template);

@@ -289,10 +289,10 @@ static void add_error(json_t *outputs, const json_t *record)
 	const json_t *error = json_object_get(record, "error");
 	const json_t *lines = json_object_get(error, "traceback");
 	const char *name = json_get_text(error, "name"), *status = json_get_text(record, "status");
-	json_t *traceback = json_copy(json_unconst(lines));
 	cleanup_buf struct buf hint = BUF_INIT(NOTE_BYTES);
 	if (strcmp(status, "ok") == 0)
 		return;
+	json_t *traceback = json_copy(json_unconst(lines));
 	if (!traceback)
 		traceback = json_need(json_array());
 	/* A notebook knows an interrupt by the name that Python has for it. */
