@@ -2,11 +2,13 @@
  * whose operations succeed, fail, or wait; clients leave, and the engine stops. The first request
  * makes a sandbox, the others may be anything. The input: requests, each of a byte that chooses the
  * route, one of choices, then parts that end in NUL: the rest of the target, headers as JSON, what
- * operations result in as JSON, and the body with "\0" as an escape.
+ * operations result in as JSON, and the body with "\0" as an escape. "@NAME@" stands for
+ * a member of the answers so far, such as "@sandboxID@".
  * SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "rig.h"
 #include "serve/e2b/inside.h"
 
@@ -26,6 +28,16 @@ static void leave(struct http_exchange *x)
 		gone(x->gone_arg);
 	if (rig_is_open(x)) /* it could not know that the client has left */
 		rig_drop(x);
+}
+
+/* Is the body of the request a stream of messages? */
+static bool is_stream(const char *target)
+{
+	static const char *const names[] = {"/Start", "/StreamInput", "/Connect", "/WatchDir"};
+	bool is_one = false;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		is_one |= strstr(target, names[i]) != NULL;
+	return is_one;
 }
 
 /* Add the headers that the client of a sandbox sends, if it does not send others. */
@@ -87,28 +99,54 @@ static void request(
 		.stop_arg = c};
 	snprintf(x->target, n, "%s%s", row->path, rest);
 	exchanges = x;
-	add_headers(headers, strstr(x->target, "Start") || strstr(x->target, "Stream"));
+	add_headers(headers, is_stream(x->target));
 	*c = (struct front_call){
 		.wire = &front_e2b, .state = &state, .context = &context, .x = x, .body = message};
 	row->start(c);
 	go_on(x);
 }
 
-/* Take the escapes "\0" and "\\" out of the body. Owns: the caller frees. */
-static char *unescaped(const uint8_t *part, size_t bytes, size_t *n)
+/* Append what "@NAME@" at the beginning of @part stands for. Returns: its length; 0: it is no such
+ * thing. */
+static size_t add_answer(struct buf *out, const uint8_t *part, size_t bytes)
 {
-	char *out = xcalloc(1, bytes + 1);
-	*n = 0;
-	for (size_t i = 0; i < bytes; i++) {
+	char name[32] = "";
+	size_t n = 1;
+	while (part[0] == '@' && n < bytes && n < sizeof name && part[n] != '@')
+		n++;
+	if (part[0] != '@' || n == bytes || n == sizeof name)
+		return 0;
+	memcpy(name, part + 1, n - 1);
+	const char *value = json_get_text(answers, name);
+	return value[0] && buf_append(out, value, strlen(value)) == 0 ? n + 1 : 0;
+}
+
+/* Replace what stands for something else: "@NAME@", "\0" and "\\". Owns: the caller frees *@text,
+ * which has NUL behind its end. Returns: its length. */
+static size_t expand(const uint8_t *part, size_t bytes, char **text)
+{
+	struct buf out = BUF_INIT(SIZE_MAX);
+	for (size_t i = 0, n; i < bytes; i += n) {
 		bool is_escape = part[i] == '\\' && i + 1 < bytes && strchr("0\\", part[i + 1]);
-		out[(*n)++] = (char)(!is_escape ? part[i] : part[++i] == '0' ? '\0' : '\\');
+		n = add_answer(&out, part + i, bytes - i);
+		if (n > 0)
+			continue;
+		n = is_escape ? 2 : 1;
+		char c = (char)(!is_escape ? part[i] : part[i + 1] == '0' ? '\0' : '\\');
+		(void)buf_append(&out, &c, 1);
 	}
-	return out;
+	size_t length = out.bytes;
+	(void)buf_append(&out, "", 1);
+	*text = buf_take(&out);
+	return length;
 }
 
 static json_t *read_object(const uint8_t *part, size_t bytes)
 {
-	json_t *out = json_loadb((const char *)part, bytes, JSON_REJECT_DUPLICATES, NULL);
+	char *text;
+	size_t n = expand(part, bytes, &text);
+	json_t *out = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+	free(text);
 	if (json_is_object(out))
 		return out;
 	json_decref(out);
@@ -119,20 +157,20 @@ static void read_request(const uint8_t **data, size_t *bytes)
 {
 	const struct front_row *row = &front_e2b.rows[(*data)[0] % front_e2b.n_rows];
 	const uint8_t *part;
-	size_t n, n_body;
+	char *rest, *body;
 	choices = (*data)[1];
 	*data += 2;
 	*bytes -= 2;
-	n = fuzz_part(data, bytes, &part);
-	char *rest = fuzz_text(part, row->path[strlen(row->path) - 1] == '/' ? n : 0);
+	size_t n = fuzz_part(data, bytes, &part);
+	(void)expand(part, row->path[strlen(row->path) - 1] == '/' ? n : 0, &rest);
 	n = fuzz_part(data, bytes, &part);
 	json_t *headers = read_object(part, n);
 	n = fuzz_part(data, bytes, &part);
 	json_t *members = read_object(part, n);
 	n = fuzz_part(data, bytes, &part);
-	char *body = unescaped(part, n, &n_body);
+	n = expand(part, n, &body);
 	result = members;
-	request(row, rest, headers, body, n_body);
+	request(row, rest, headers, body, n);
 	result = NULL;
 	json_decref(members);
 	free(rest);
@@ -165,6 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		(void)uv_loop_init(&loop);
 	context.loop = &loop;
 	choices = 0;
+	answers = json_need(json_object());
 	for (size_t i = 0; i < front_e2b.n_rows && !state.own; i++)
 		if (front_e2b.rows[i].start == e2b_start_create)
 			request(&front_e2b.rows[i], "", json_need(json_object()), xstrdup(wanted),
@@ -172,5 +211,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	for (unsigned i = 0; i < REQUESTS_MAX && bytes > 2; i++)
 		read_request(&data, &bytes);
 	stop();
+	json_decref(answers);
 	return 0;
 }

@@ -25,6 +25,7 @@ struct operation_context context;
 struct front_state state;
 unsigned choices;
 const json_t *result;
+json_t *answers;
 static struct operation_call *calls;
 
 /* ---- operations ---- */
@@ -74,18 +75,22 @@ static bool is_under_way(const struct operation_call *call)
 
 static void tell_events(struct operation_call *call)
 {
+	const struct operation_listener to = call->listener;
 	const json_t *events = json_object_get(result, "events"), *event;
+	const json_t *limit = json_object_get(call->params, "limit");
+	/* path.read reads nothing if it is to. */
+	bool has_content =
+		json_object_get(result, "raw") && (!limit || json_integer_value(limit) > 0);
 	size_t i;
 	json_array_foreach(events, i, event)
 	{
 		if (i == EVENTS_MAX || !is_under_way(call))
 			break;
 		if (json_is_object(event))
-			call->listener.event(call->listener.arg, event);
+			to.event(to.arg, event);
 	}
-	if (is_under_way(call) && call->listener.raw && json_object_get(result, "raw"))
-		call->listener.raw(
-			call->listener.arg, "\"event\":\"data\",\"total\":9", "abc\0\xff", 5);
+	if (is_under_way(call) && to.raw && has_content)
+		to.raw(to.arg, "\"event\":\"data\"", "abc\0\xff", 5);
 }
 
 void __wrap_operation_start(const struct operation_context *given, const struct operation *op,
@@ -112,7 +117,8 @@ void __wrap_operation_start(const struct operation_context *given, const struct 
 	}
 	if (listener->event)
 		tell_events(call);
-	if (is_under_way(call) && (is_at_once || !(choices & WAITS)))
+	bool waits = json_object_get(result, "wait") || (listener->event && choices & WAITS);
+	if (is_under_way(call) && (is_at_once || !waits))
 		end_call(call,
 			choices & GONE		  ? ERR_GONE
 				: choices & FAILS ? ERR_NOT_FOUND
@@ -343,6 +349,8 @@ void front_answer(struct front_call *c, unsigned status, json_t *body)
 	struct http_exchange *x = finish(c);
 	char *text = json_dumps(body, JSON_ENCODE_ANY);
 	MUST(text);
+	if (json_is_object(body))
+		(void)json_object_update(answers, body);
 	if (x)
 		http_answer(x, status, NULL, text, strlen(text));
 	free(text);

@@ -6,7 +6,7 @@
 /* Choices of a request. */
 enum {
 	FAILS = 1,    /* its operations fail */
-	WAITS = 2,    /* they end after all requests */
+	WAITS = 2,    /* those with events end after all requests */
 	SLOW = 4,     /* the client reads slowly, and its body comes in small pieces */
 	LEAVES = 8,   /* the client leaves while the request is under way */
 	STOPS = 16,   /* the engine stops meanwhile */
@@ -34,9 +34,11 @@ struct http_exchange {
 extern struct http_exchange *exchanges; /* those that are under way */
 extern struct operation_context context;
 extern struct front_state state;
-extern unsigned choices;     /* of the request at hand */
-extern const json_t *result; /* what its operations result in, beside their examples; or NULL.
-				"events" and "raw": what they tell before */
+extern unsigned choices; /* of the request at hand */
+/* What its operations result in, beside their examples; or NULL. "events" and "raw": what they tell
+ * before; "wait": they end after all requests. */
+extern const json_t *result;
+extern json_t *answers; /* members of all answers, such as ids */
 
 bool rig_is_open(const struct http_exchange *x);
 void rig_drop(struct http_exchange *x);

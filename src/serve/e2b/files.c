@@ -260,9 +260,9 @@ static void on_listed(struct front_call *c, const json_t *result, const struct e
 static void start_list(struct front_call *c, struct e2b_sandbox *s)
 {
 	json_t *params = path_params(c, s, "path");
-	json_int_t depth = json_get_int(c->body, "depth");
 	if (!params)
 		return;
+	json_int_t depth = json_get_int(c->body, "depth");
 	json_put_int(params, "depth", MIN(MAX(depth, 1), DEPTH_MAX));
 	front_operate(c, "path.list", params, on_listed);
 }
