@@ -14,11 +14,15 @@ struct init_link;
  * ended. A malformed event is treated in the same way. */
 typedef void init_event_fn(struct init_link *link, const struct init_event *event);
 
-/* The connection to a box's init. It is a member of the struct that owns the box. */
+/* The connection to a box's init. It is a member of the struct that owns the box. Requests that the
+ * socket has no room for wait in the order in which they were made. */
 struct init_link {
 	int fd;
 	uv_poll_t poll;
 	init_event_fn *on_event;
+	/* private */
+	struct init_unsent *first, **last;
+	bool is_over; /* the connection has ended */
 };
 
 /* A process to start in a box. init_spawn() copies the strings. */
@@ -74,7 +78,7 @@ struct init_file {
 };
 
 /* Ask init to change a file. Answered by INIT_FILE_DONE. Returns: 0, or negative errno: -EAGAIN
- * when the socket is full. */
+ * when the socket is full, and then the request does not wait. */
 int init_file(struct init_link *link, const struct init_file *file);
 
 /* Kill all processes of the box except the driver @id. The guards @pids (at most WIRE_PIDS_MAX)

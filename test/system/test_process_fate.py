@@ -2,6 +2,7 @@
 """What becomes of programs that clients have started, and of those that steps leave running, whatever else happens
 to their session."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -291,6 +292,61 @@ class Sessions(Case):
         self.call("session.close", session=branch)
         self.assertEqual(terminal.end()["ended"], "close")
         self.assertEqual(self.call("process.get", process="nap")["state"], "running")
+
+
+class BusyInits(Case):
+    """A box's init does not read for a while, so that requests to it do not fit into its socket."""
+
+    def setUp(self):
+        super().setUp()
+        self.s = self.new_session(limits={"pids": 500})
+        said = "trap 'echo usr1' USR1; trap 'echo usr2; exit 3' USR2; echo here; while :; do sleep 0.05; done"
+        self.process = self.call("process.start", command=said)["process"]
+        self.attached = self.attach(self.process)
+        self.attached.expect("here")
+        (self.init,) = rpc.inits_of(self.engine.process.pid, self.s)
+        self.addCleanup(self.go_on)
+        self.clients = [programs.Client(self.engine.path) for _ in range(10)]
+        for client in self.clients:
+            self.addCleanup(client.close)
+
+    def ask(self, n, **params):
+        """Have each client start @n programs. Returns: what receives the answers."""
+        sent = [(client, client.send("process.start", session=self.s, env={"BIG": "x" * 20000}, **params))
+                for client in self.clients for _ in range(n)]
+        return lambda: [client.receive(number)["process"] for client, number in sent]
+
+    def stop(self):
+        os.kill(self.init, signal.SIGSTOP)
+
+    def go_on(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.init, signal.SIGCONT)
+
+    def test_many_programs_start(self):
+        self.stop()
+        started = self.ask(9, command="read a; echo ${#BIG} $a", input=True)
+        listed = self.client.send("process.list", session=self.s)
+        self.go_on()
+        all_of_them = started()
+        here = {one.get("process") for one in self.client.receive(listed)["processes"]}
+        self.assertLess(set(all_of_them), here)
+        for i, process in enumerate(all_of_them):
+            self.call("process.write", process=process, data=f"{i}\n", end=True)
+            self.assertEqual(self.wait(process)["exit_code"], 0)
+            self.assertEqual(self.output(process)[0], f"20000 {i}\n".encode())
+
+    def test_no_signal_is_lost(self):
+        self.stop()
+        started = self.ask(5, argv=["true"])
+        for _ in range(2000):
+            self.call("process.signal", process=self.process, signal="USR1")
+        self.call("process.signal", process=self.process, signal="USR2")
+        self.go_on()
+        started()
+        self.assertEqual(self.attached.end()["exit_code"], 3)
+        said = self.attached.out["stdout"].split()
+        self.assertEqual((said[0], set(said[1:-1]), said[-1]), (b"here", {b"usr1"}, b"usr2"))
 
 
 class States(Case):

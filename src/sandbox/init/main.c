@@ -73,7 +73,8 @@ struct init {
 
 static void send_event(struct init *in, const struct init_event *event)
 {
-	if (in->is_alone || fd_send(WIRE_SOCK_FD, event, sizeof *event, NULL, 0) >= 0)
+	/* The engine never waits for init, so init may wait for it. */
+	if (in->is_alone || fd_send_waiting(WIRE_SOCK_FD, event, sizeof *event, NULL, 0) >= 0)
 		return;
 	if (!in->has_branches)
 		_exit(1); /* the engine is gone, so the box ends */
