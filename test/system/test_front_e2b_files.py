@@ -210,6 +210,11 @@ class Uploads(Case):
         self.fails(self.sandbox.upload(("other", None, b"1" * 2 * MIB)), 413, 413)
         kind = {**self.sandbox.headers, "Content-Type": "multipart/form-data; boundary=b0und"}
         self.fails(self.sandbox.ask("POST", b'--b0und\r\nContent-Disposition: form-data; name="file"; filename="y"\r\n\r\nabc', kind), 400, 400, "whole form")
+        for nothing in (b"", b"garbage", b"--", b"----", b"--other--\r\n", b"--b0und\r\n", b"--b0un--", b"x" * 1000):
+            self.fails(self.sandbox.ask("POST", nothing, kind), 400, 400, "whole form")
+        for kinds in ('boundary="b0und"', "boundary=b0und; charset=utf-8"):
+            answer = self.sandbox.ask("POST", b"--b0und--\r\n", {**kind, "Content-Type": "multipart/form-data; " + kinds})
+            self.assertEqual((answer.status, answer.json), (200, []))
         self.fails(self.sandbox.ask("POST", b"x", {**kind, "Content-Type": "multipart/form-data"}), 400, 400, "boundary")
         self.fails(self.sandbox.ask("POST", b"x", {**kind, "Content-Type": "text/plain"}, path="a"), 400, 400, "unsupported content type")
         self.fails(self.sandbox.ask("POST", b"x", {**kind, "Content-Type": "application/octet-stream"}), 400, 400, "path query parameter is required")

@@ -7,15 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long the head of a field may be, with its names. */
-enum { FIELD_HEAD_BYTES = 16 << 10 };
+/* FIELD_HEAD_BYTES: how long the head of a field may be, with its names. EMPTY_BYTES: how long a
+ * form without fields may be. */
+enum { FIELD_HEAD_BYTES = 16 << 10, EMPTY_BYTES = 256 };
 
 struct http_form {
 	struct MHD_PostProcessor *parser;
 	const struct microhttpd *lib;
 	bool (*each)(void *arg, const struct http_piece *piece);
 	void *arg;
-	bool is_over; /* `each` wants no more */
+	bool is_over;	/* `each` wants no more */
+	bool has_field; /* it has been called */
+	/* The body until then, or its beginning: the library takes a body without any boundary for
+	 * a form. */
+	char start[EMPTY_BYTES];
+	size_t n_start;
+	char *type; /* of the content */
 };
 
 /* NOLINTNEXTLINE(readability-function-size): the library's signature */
@@ -28,6 +35,7 @@ static enum MHD_Result on_piece(void *arg, enum MHD_ValueKind kind, const char *
 	(void)kind;
 	(void)type;
 	(void)encoding;
+	f->has_field = true;
 	f->is_over = f->is_over || !f->each(f->arg, &piece);
 	return f->is_over ? MHD_NO : MHD_YES;
 }
@@ -48,14 +56,33 @@ int http_form_open(struct http_form **out, struct http_exchange *x,
 		? f->lib->create_post_processor(x->connection->mhd, FIELD_HEAD_BYTES, on_piece, f)
 		: NULL;
 	*out = f;
-	if (f->parser)
+	if (f->parser) {
+		f->type = xstrdup(http_header(x, "Content-Type"));
 		return 0;
+	}
 	free(take_ptr(*out));
 	return err_set(err, ERR_USAGE, "the body has no boundary");
 }
 
+/* Is the body that of a form without fields, "--BOUNDARY--"? */
+static bool is_empty(const struct http_form *f)
+{
+	const char *at = memmem(f->type, strlen(f->type), "boundary=", 9);
+	size_t n = f->n_start;
+	while (n > 0 && strchr("\r\n", f->start[n - 1]))
+		n--;
+	if (!at || n < 4 || f->n_start == EMPTY_BYTES || memcmp(f->start, "--", 2) != 0 ||
+		memcmp(f->start + n - 2, "--", 2) != 0)
+		return false;
+	at += 9 + (at[9] == '"');
+	return strncmp(at, f->start + 2, n - 4) == 0 && strchr("\"; \t", at[n - 4]);
+}
+
 int http_form_put(struct http_form *f, const char *data, size_t bytes, struct err *err)
 {
+	size_t n = MIN(bytes, EMPTY_BYTES - f->n_start);
+	memcpy(f->start + f->n_start, data, n);
+	f->n_start += n;
 	if (f->is_over || f->lib->post_process(f->parser, data, bytes) == MHD_YES || f->is_over)
 		return 0;
 	return fail(err);
@@ -64,6 +91,8 @@ int http_form_put(struct http_form *f, const char *data, size_t bytes, struct er
 int http_form_close(struct http_form *f, struct err *err)
 {
 	bool is_good = f->lib->destroy_post_processor(f->parser) == MHD_YES || f->is_over;
+	is_good = is_good && (f->has_field || is_empty(f));
+	free(f->type);
 	free(f);
 	return is_good ? 0 : fail(err);
 }
