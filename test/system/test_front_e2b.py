@@ -473,6 +473,18 @@ class Quotas(Controlled):
 RULES = ("api.test:80=127.0.0.1:9", "*.example.org", "!deep.example.net:5432", "203.0.114.0/24:443", "GET any/*")
 
 
+class Log(Controlled):
+    tokens = f"ann {ANN}\nbob {BOB}\n"
+
+    def test_requests_to_a_sandbox_are_those_of_its_maker(self):
+        box = self.make(ANN)
+        box.run("true")
+        box.ask("GET", "/files?path=/etc/hostname")
+        self.assertEqual(box.ask("GET", "/envs", **{"X-Access-Token": "wrong"}).status, 401)
+        for caller, path in (("ann", "POST /process.Process/Start"), ("ann", "GET /files"), ("anyone", "GET /envs")):
+            self.assertTrue(web.wait(lambda what=f"{caller} {path} e2b": what in self.server.said()), self.server.said())
+
+
 class Network(Controlled):
     options = tuple(word for rule in RULES for word in ("--front-net", rule))
     tokens = f"ann {ANN} net=any\nbob {BOB}\n"

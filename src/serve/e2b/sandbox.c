@@ -197,6 +197,8 @@ struct e2b_sandbox *e2b_enter(struct front_call *c, unsigned port)
 		return NULL;
 	}
 	c->context = s->context;
+	if (!is_open)
+		http_set_context(c->x, s->context);
 	return s;
 }
 

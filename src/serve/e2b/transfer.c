@@ -165,6 +165,7 @@ struct e2b_sandbox *e2b_enter_files(
 		e2b_refuse(c, 400, "%s", err.msg);
 	else {
 		c->context = s->context;
+		http_set_context(c->x, s->context);
 		c->kept = json_need(json_pack("{s:s, s:s}", "sandbox", s->id, "path", path));
 		return s;
 	}

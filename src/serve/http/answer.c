@@ -103,6 +103,13 @@ const struct operation_context *http_context(const struct http_exchange *x)
 	return x->context;
 }
 
+void http_set_context(struct http_exchange *x, const struct operation_context *context)
+{
+	x->context = context;
+	if (x->connection)
+		x->connection->is_proven = true;
+}
+
 void http_note(struct http_exchange *x, const char *what)
 {
 	size_t bytes = utf8_cut(what, strlen(what), sizeof x->note - 1);
