@@ -228,8 +228,8 @@ static void create(struct front_call *c, struct e2b_sandbox *s, const char *temp
 {
 	/* Without the sandbox's own variables, so that one prepared box serves for all. */
 	json_t *params = json_need(json_pack("{s:s, s:s, s:o, s:i, s:{s:i, s:i}}", "name", s->id,
-		"runtime", "python", "env", json_copy(s->env), "idle_ms", IDLE_MS, "limits", "timeout_ms",
-		CELL_MS, "pids", PIDS));
+		"runtime", "python", "env", json_copy(s->env), "idle_ms", IDLE_MS, "limits",
+		"timeout_ms", CELL_MS, "pids", PIDS));
 	put_own_env(s->env, s);
 	if (!e2b_is_plain(template))
 		json_put_text(params, "template", template);

@@ -135,8 +135,8 @@ int http_form_close(struct http_form *f, struct err *err);
 /* Return the context in which to start operations. It identifies the caller, and outlives the
  * exchange. */
 const struct operation_context *http_context(const struct http_exchange *x);
-/* Let the request be one of another caller, after its handler has found a secret in it: for the log,
- * and for the limits of callers. */
+/* Let the request be one of another caller, after its handler has found a secret in it: for the
+ * log, and for the limits of callers. */
 void http_set_context(struct http_exchange *x, const struct operation_context *context);
 
 /* Add a header to the response, before the response is given. Returns: 0, -ENOMEM; -E2BIG if
