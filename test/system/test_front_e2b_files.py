@@ -174,7 +174,8 @@ class Downloads(Case):
             with self.server.raw() as raw:
                 raw.say(web.head("/files?path=big", "GET", **{k.replace("-", "_"): v for k, v in self.sandbox.headers.items()}))
                 raw.sock.recv(1000)
-        self.assertLess(self.server.memory_bytes() - before, 64 * MIB)
+        if not harness.IS_SANITIZED:
+            self.assertLess(self.server.memory_bytes() - before, 64 * MIB)
         self.assertTrue(web.wait(lambda: b"1\n" not in self.sandbox.read("/proc/loadavg").body))
         self.assertEqual(self.sandbox.read("big").body, data)
 
@@ -384,8 +385,11 @@ class Watches(Case):
         """They are not kept without end, and the client learns that some are lost."""
         self.sandbox.rpc("MakeDir", path="much")
         w = self.sandbox.rpc("CreateWatcher", path="much").json["watcherId"]
-        self.sandbox.run("cd much; for i in $(seq 5000); do : > $i; done")
-        self.assertTrue(web.wait(lambda: self.sandbox.rpc("GetWatcherEvents", watcherId=w).status == 500))
+        status = 200
+        while status == 200:
+            self.sandbox.run("cd much; for i in $(seq 5000); do : > $i; done")
+            status = self.sandbox.rpc("GetWatcherEvents", watcherId=w).status
+        self.assertEqual(status, 500)
         self.sandbox.rpc("RemoveWatcher", watcherId=w)
 
     def test_too_many_watchers(self):

@@ -214,6 +214,9 @@ static void begin_next(struct kernel *k)
 	while (k->first && !k->current && !k->is_calling && !k->is_over) {
 		struct kernel_request *r = k->current = k->first;
 		const struct request_row *row = row_of(r);
+		/* Then it goes on by kernel_end(), which may have freed it before start() returns.
+		 */
+		bool is_slow = !r->is_aborted && row && row->is_slow;
 		k->first = r->next;
 		if (!k->first)
 			k->last = &k->first;
@@ -224,8 +227,8 @@ static void begin_next(struct kernel *k)
 			cell_abort(k, r);
 		else if (row)
 			row->start(k, r);
-		if (!r->is_aborted && row && row->is_slow)
-			return; /* it goes on by kernel_end() */
+		if (is_slow)
+			return;
 		publish_status(k, r, "idle");
 		k->current = NULL;
 		request_free(r);
