@@ -155,8 +155,9 @@ static json_t *read_object(const uint8_t *part, size_t bytes)
 
 static void read_request(const uint8_t **data, size_t *bytes)
 {
-	const struct front_row *row = &front_e2b.rows[(*data)[0] % front_e2b.n_rows];
 	const uint8_t *part;
+	MUST(front_e2b.n_rows > 0);
+	const struct front_row *row = &front_e2b.rows[(*data)[0] % front_e2b.n_rows];
 	char *rest, *body;
 	choices = (*data)[1];
 	*data += 2;
