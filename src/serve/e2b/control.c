@@ -95,7 +95,8 @@ bool e2b_read_template(char out[E2B_NAME_BYTES], const char *template)
 
 static void refuse_template(struct front_call *c)
 {
-	e2b_refuse(c, 404, "template '%.200s' not found", json_get_text(c->body, "templateID"));
+	e2b_refuse(c, 404, "template '%.200s' not found: GET /templates lists those that are there",
+		json_get_text(c->body, "templateID"));
 }
 
 /* ---- reading a request ---- */

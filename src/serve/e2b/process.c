@@ -229,7 +229,8 @@ static void on_started(struct front_call *c, const json_t *about, const struct e
 		if (err->code == ERR_NOT_FOUND && cwd[0] && strstr(err->msg, "directory"))
 			snprintf(text, sizeof text, "cwd '%.200s' does not exist", cwd);
 		else
-			snprintf(text, sizeof text, "%s", err->msg);
+			snprintf(text, sizeof text, "%s%s%s", err->msg, err->hint[0] ? ": " : "",
+				err->hint);
 		e2b_stream_refuse(c,
 			err->code == ERR_NOT_FOUND ? "invalid_argument" : e2b_rpc_word(err->code),
 			text);
