@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What somebody cannot do who reaches the front "open-terminal", or is one of several users of it."""
 
+import concurrent.futures
 import http.server
 import json
 import os
@@ -274,6 +275,31 @@ class Flood(harness.Case):
             path = "/files/list?" + "&".join(f"a{i}=1" for i in range(500))
             self.assertEqual(me.get(path).status, 400)
             self.assertLess(server.memory_bytes(), MEMORY_BYTES)
+
+    def test_T_OT_FLOOD_of_terminals_at_once(self):
+        """Have more terminals than a box may, by asking for many before one is there."""
+        with web.Server("--front", "open-terminal") as server, concurrent.futures.ThreadPoolExecutor(40) as threads:
+            me = User(server)
+            me.run("true")
+            made = [a for a in threads.map(lambda _: me.post("/api/terminals", {}), range(40)) if a.status == 200]
+            self.assertEqual(len(made), 16)
+            self.assertEqual({row["id"] for row in me.get("/api/terminals").json}, {a.json["id"] for a in made})
+
+    def test_T_OT_FLOOD_of_work(self):
+        """Keep the engine from serving others: by many changes of a large file, and by what a program of the box says
+        it has found."""
+        with web.Server("--front", "open-terminal") as server:
+            me = User(server)
+            me.run("head -c 60000000 /dev/zero | tr '\\0' x > big")
+            changes = [{"target": "y", "replacement": "z"}] * 400
+            answer = me.post("/files/replace", {"path": "big", "replacements": changes})
+            self.assertEqual((answer.status, "fewer at a time" in answer.json["detail"]), (413, True))
+            me.write("/home/user/.local/bin/python3", "#!/bin/sh\nprintf '{\"a\": ['; yes '{},' | head -c 4000000; echo '{}]}'\n")
+            me.run("chmod 755 .local/bin/python3")
+            before = server.memory_bytes()
+            self.assertEqual(me.get("/files/glob", pattern="*").status, 422)
+            if not harness.IS_SANITIZED:
+                self.assertLess(server.memory_bytes() - before, 64 << 20)
 
     def test_T_OT_SLOW_reader(self):
         """Have the engine keep all that a terminal prints for a client that does not read."""

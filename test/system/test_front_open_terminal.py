@@ -169,6 +169,20 @@ class Files(Case):
         for wrong in ([{"target": 1, "replacement": ""}], "x", [1], [{"target": "x", "replacement": "", "start_line": 0}]):
             self.assertEqual(self.me.post("/files/replace", {"path": "a.txt", "replacements": wrong}).status, 422, wrong)
 
+    def test_more_lines_are_found_than_an_answer_has_room_for(self):
+        self.me.write("long", ("\u20ac" * 3000 + "\n") * 600)
+        found = self.me.get("/files/grep", query="\u20ac", max_results=500).json
+        self.assertEqual((found["truncated"], found["matches"][-1]["line"]), (True, len(found["matches"])))
+        self.assertGreater(len(found["matches"]), 50)
+        for i in range(60):
+            self.me.write(f"d/{i:02}", ("\u20ac" * 3000 + "\n") * 3)
+        names, offset = [], 0
+        while offset is not None:
+            found = self.me.get("/files/matches", path="d", query="\u20ac", offset=offset).json
+            names += [row["name"] for row in found["results"]]
+            offset = found["next_offset"]
+        self.assertEqual(names, [f"{i:02}" for i in range(60)])
+
     def test_move_and_delete(self):
         self.me.write("a.txt", "1")
         self.me.post("/files/mkdir", {"path": "d/e"})

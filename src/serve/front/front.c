@@ -82,6 +82,12 @@ void front_answer(struct front_call *c, unsigned status, json_t *body)
 	struct http_exchange *x = c->x;
 	struct err err;
 	json_t *instead = NULL;
+	if (x && http_is_full(x, body)) {
+		json_decref(body);
+		err_fail(&err, ERR_BUSY, "read them first", "too many long responses are unread");
+		c->wire->fail(c, 503, &err);
+		return;
+	}
 	end(c);
 	if (!x) {
 		json_decref(body);

@@ -161,6 +161,9 @@ void http_answer(
  * with malloc(). */
 void http_answer_long(
 	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes);
+/* Return whether @body is long, and the caller has left too many long responses unread for another
+ * one. */
+bool http_is_full(const struct http_exchange *x, const json_t *body);
 /* Send an error response: {"error": {"code", "message", "hint"?}}. @x must not be used
  * afterwards. */
 void http_refuse(struct http_exchange *x, unsigned status, const struct err *err);

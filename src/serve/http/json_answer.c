@@ -85,6 +85,12 @@ static json_t *count(struct http_exchange *x, json_t *message, json_t **instead)
 	return take_ptr(*instead);
 }
 
+bool http_is_full(const struct http_exchange *x, const json_t *body)
+{
+	struct outstanding *of = outstanding_of(x->context);
+	return body && of && outstanding_is_full(of) && json_is_long(body, WORK_BYTES);
+}
+
 /* Release both messages and end the exchange, because the client has disconnected. */
 static void drop(struct http_exchange *x, const char *event, json_t *message, json_t *instead)
 {

@@ -316,6 +316,13 @@ static void on_to_replace(struct front_call *c, const struct buf *content, const
 		fail(c, err, "File not found");
 		return;
 	}
+	/* Each one reads the whole file, and nobody else is served meanwhile. */
+	size_t n = json_array_size(json_object_get(c->body, "replacements"));
+	if (n > 1 && content->bytes > OT_FILE_BYTES / n) {
+		ot_refuse(c, 413, "%zu replacements in a file of %zu bytes: make fewer at a time",
+			n, content->bytes);
+		return;
+	}
 	(void)buf_append(&text, buf_str(content), content->bytes);
 	json_array_foreach(json_object_get(c->body, "replacements"), i, given)
 	{

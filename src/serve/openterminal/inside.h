@@ -39,7 +39,7 @@ struct ot_box {
 	json_t *chats;		   /* for each chat: its working directory */
 	json_t *processes;	   /* for each process: {"chat", "command", "killed"} */
 	json_t *terminals; /* for each terminal: {"process", "chat", "pid", "created", "since_ms",
-			    * "connected"} */
+			    * "connected"}; or {"opening": true, "connected": true} */
 	struct operation_call *call;
 };
 

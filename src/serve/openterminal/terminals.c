@@ -13,7 +13,7 @@ enum { ID_BYTES = 21, DATE_BYTES = 40, LAST_BYTES = 64 << 10, TERMINAL_OUTPUT_BY
 
 static bool is_of_chat(const struct front_call *c, const json_t *terminal)
 {
-	return terminal &&
+	return terminal && !json_get_bool(terminal, "opening") &&
 		strcmp(json_get_text(terminal, "chat"), json_get_text(c->kept, "chat")) == 0;
 }
 
@@ -28,15 +28,17 @@ static json_t *terminal_json(const char *id, const json_t *terminal)
 static void on_opened(struct front_call *c, const json_t *about, const struct err *err)
 {
 	const struct ot_box *b = ot_find(c);
-	char id[ID_BYTES], date[DATE_BYTES];
+	const char *id = json_get_text(c->kept, "terminal");
+	char date[DATE_BYTES];
 	time_t now = time(NULL);
 	struct tm at;
+	if (b)
+		(void)json_object_del(b->terminals, id);
 	if (!about || !b) {
 		struct err gone = {.code = ERR_GONE, .msg = "the box has ended"};
 		front_fail(c, about ? &gone : err);
 		return;
 	}
-	id_make(id, sizeof id, "");
 	(void)gmtime_r(&now, &at);
 	(void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &at);
 	json_t *terminal = json_need(json_pack("{s:O, s:O, s:O, s:s, s:I, s:b}", "process",
@@ -47,11 +49,29 @@ static void on_opened(struct front_call *c, const json_t *about, const struct er
 	front_answer(c, 200, terminal_json(id, terminal));
 }
 
+/* Count a terminal that is being opened, whose id nobody knows. */
+static void reserve(struct front_call *c, const struct ot_box *b)
+{
+	char id[ID_BYTES];
+	id_make(id, sizeof id, "");
+	json_put_text(c->kept, "terminal", id);
+	json_put_new(b->terminals, id, json_pack("{s:b, s:b}", "opening", 1, "connected", 1));
+}
+
 static void on_counted(struct front_call *c, const json_t *result, const struct err *err);
+
+/* List the processes of the box, which must be younger than the terminals that are missing there.
+ */
+static void list_processes(struct front_call *c,
+	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
+{
+	json_put_int(c->kept, "asked_ms", (int64_t)ot_now());
+	front_operate(c, "process.list", ot_params(c), answered);
+}
 
 static void new_terminal(struct front_call *c)
 {
-	front_operate(c, "process.list", ot_params(c), on_counted);
+	list_processes(c, on_counted);
 }
 
 void ot_start_new_terminal(struct front_call *c)
@@ -61,8 +81,9 @@ void ot_start_new_terminal(struct front_call *c)
 
 /* ---- listing ---- */
 
-/* Forget the terminals of the box whose programs have ended. */
-static void drop_dead(const struct ot_box *b, const json_t *list)
+/* Forget the terminals of the box whose programs have ended: those that were there when @list was
+ * asked for, and are not in it. */
+static void drop_dead(const struct front_call *c, const struct ot_box *b, const json_t *list)
 {
 	const char *id;
 	json_t *terminal, *about;
@@ -70,7 +91,8 @@ static void drop_dead(const struct ot_box *b, const json_t *list)
 	size_t i;
 	json_object_foreach_safe(b->terminals, next, id, terminal)
 	{
-		bool is_alive = false;
+		bool is_alive = json_get_bool(terminal, "opening") ||
+			json_get_int(terminal, "since_ms") >= json_get_int(c->kept, "asked_ms");
 		json_array_foreach(list, i, about) is_alive |=
 			strcmp(json_get_text(about, "process"),
 				json_get_text(terminal, "process")) == 0 &&
@@ -88,11 +110,12 @@ static void on_counted(struct front_call *c, const json_t *result, const struct 
 		front_fail(c, result ? &gone : err);
 		return;
 	}
-	drop_dead(b, json_object_get(result, "processes"));
+	drop_dead(c, b, json_object_get(result, "processes"));
 	if (json_object_size(b->terminals) >= OT_TERMINALS_MAX) {
 		ot_refuse_terminal(c, 429, "Maximum number of terminal sessions (16) reached");
 		return;
 	}
+	reserve(c, b);
 	json_t *params = ot_params(c);
 	json_put_shared(params, "cwd", json_object_get(c->kept, "cwd"));
 	json_put_bool(params, "keep_alive", true);
@@ -112,7 +135,7 @@ static void on_listed(struct front_call *c, const json_t *result, const struct e
 	}
 	all = json_need(json_array());
 	if (b)
-		drop_dead(b, json_object_get(result, "processes"));
+		drop_dead(c, b, json_object_get(result, "processes"));
 	json_object_foreach(b ? b->terminals : NULL, id, terminal)
 	{
 		if (is_of_chat(c, terminal))
@@ -123,7 +146,7 @@ static void on_listed(struct front_call *c, const json_t *result, const struct e
 
 static void list(struct front_call *c)
 {
-	front_operate(c, "process.list", ot_params(c), on_listed);
+	list_processes(c, on_listed);
 }
 
 void ot_start_terminals(struct front_call *c)

@@ -2,8 +2,8 @@
  * What the front "open-terminal" has a program of the box do: searching, and packing archives.
  *
  * The program is Python, which gets one argument, the task as JSON, and prints one line of JSON. It
- * runs in the box as all programs of the user do, and sees what they see. It has TOOL_MS, and looks
- * at no more than N names.
+ * runs in the box as all programs of the user do, and sees what they see. It has TOOL_MS, looks at
+ * no more than N names, and tells no more than ROOM bytes of found lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,15 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOL_MS = 60000, TOOL_ANSWER_BYTES = 4 << 20, TOOL_TASK_BYTES = 64 << 10 };
+enum { TOOL_MS = 60000, TOOL_ANSWER_BYTES = 1 << 20, TOOL_TASK_BYTES = 64 << 10 };
 
 /* clang-format off */
 static const char program[] =
 	"import fnmatch, json, os, re, sys, tempfile, zipfile\n"
-	"N, FILE, LINE = 200000, 16 << 20, 2000\n"
+	"N, FILE, LINE, ROOM = 200000, 16 << 20, 2000, 800000\n"
 	"t = json.loads(sys.argv[1])\n"
 	"root = t.get('path', '/')\n"
 	"cut = False\n"
+	"told = 0\n"
+	"def tell(row):\n"
+	"    global told\n"
+	"    told += len(json.dumps(row)) + 2\n"
+	"    return told <= ROOM\n"
 	"def text(s):\n"
 	"    return os.fsencode(s).decode('utf-8', 'replace')\n"
 	"def walk(top):\n"
@@ -72,6 +77,8 @@ static const char program[] =
 	"            row = {'file': text(path)}\n"
 	"            if t['per_line']:\n"
 	"                row.update(line=number, content=line.rstrip('\\r\\n')[:LINE])\n"
+	"            if not tell(row):\n"
+	"                return {'matches': found, 'truncated': True}\n"
 	"            found.append(row)\n"
 	"            if not t['per_line']:\n"
 	"                break\n"
@@ -136,8 +143,13 @@ static const char program[] =
 	"                'name_match': score < 4, 'content_matches': hits}))\n"
 	"    found.sort(key=lambda f: f[0])\n"
 	"    first, last = t['offset'], t['offset'] + t['max']\n"
-	"    return {'results': [f[1] for f in found[first:last]],\n"
-	"            'next_offset': last if len(found) > last else None}\n"
+	"    rows = []\n"
+	"    for _, row in found[first:last]:\n"
+	"        if rows and not tell(row):\n"
+	"            last = first + len(rows)\n"
+	"            break\n"
+	"        rows.append(row)\n"
+	"    return {'results': rows, 'next_offset': last if len(found) > last else None}\n"
 	"def pack():\n"
 	"    paths = t['paths']\n"
 	"    for path in paths:\n"
