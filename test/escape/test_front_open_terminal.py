@@ -224,7 +224,9 @@ class Host(harness.Case):
             ann.start("exec python3 s.py")
             self.assertTrue(web.wait(lambda: ann.get("/ports").json["ports"]))
             for headers in ({"Authorization": f"Bearer {ANN}"}, {"X-Api-Key": ANN}, {"Authorization": ANN},
-                            {"Authorization": f"Bearer {ANN}", "X-Api-Key": ANN}):
+                            {"Authorization": f"Bearer {ANN}", "X-Api-Key": ANN},
+                            {"Authorization": f"Bearer {ANN}", "X-Api-Key": f"Bearer {ANN}"},
+                            {"Authorization": f"Bearer {ANN}", "X-Api-Key": ANN, "x-api-key": ANN}):
                 answer = server.request("GET", "/proxy/8300/", headers={**headers, "X-User-Id": "me"})
                 self.assertEqual(answer.status, 200)
                 self.assertNotIn(ANN[4:].encode(), answer.body, headers)

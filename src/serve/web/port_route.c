@@ -279,10 +279,11 @@ static void on_request_header(void *arg, const char *name, const char *value)
 {
 	struct port_request *q = arg;
 	cleanup_buf struct buf out = BUF_INIT(NET_HEADER_BYTES);
-	/* Whoever has sent the token in another header may send it in this one, too. */
-	if (strcasecmp(name, "Authorization") == 0 && http_has_token(q->x, value))
+	bool is_key = strcasecmp(name, "X-Api-Key") == 0;
+	/* Whoever has sent the token in another header may send it in these, too. */
+	if ((is_key || strcasecmp(name, "Authorization") == 0) && http_has_token(q->x, value))
 		return;
-	if (q->view.credential == CREDENTIAL_HEADER && strcasecmp(name, "X-Api-Key") == 0)
+	if (q->view.credential == CREDENTIAL_HEADER && is_key)
 		return;
 	if (port_request_header(&q->view, name, value, &out))
 		add_header(q, name, buf_str(&out));
