@@ -80,6 +80,30 @@ class Server(Case):
         self.refuses(404, self.me.post("/files/cwd", {"path": "/nowhere"}), "Directory not found")
         self.me.post("/files/cwd", {"path": "/home/user"})
 
+    def test_asking_for_the_directory_is_use(self):
+        """Clients do that with each message of a chat."""
+        with web.Server("--front", "open-terminal", "--front-idle", "2s") as server:
+            me = User(server, "me", "c")
+            me.write("f", "x")
+            for _ in range(10):
+                self.assertEqual(me.get("/files/cwd").status, 200)
+                time.sleep(0.4)
+            self.assertEqual(me.get("/files/read", path="f").status, 200)
+
+    def test_boxes_of_a_killed_engine_do_not_count(self):
+        state = harness.make_dir()
+        with web.Server("--front", "open-terminal", "--state", state, tokens=f"ann {ANN} sessions=2\n") as server:
+            own = User(server, "a", token=ANN)
+            self.assertEqual([User(server, name, token=ANN).get("/files/list").status for name in ("a", "b", "c")], [200, 200, 429])
+            server.rpc("session.close", {"Authorization": f"Bearer {ANN}"}, session=own.get("/files/list").headers["X-Retort-Session"])
+            server.rpc("session.create", {"Authorization": f"Bearer {ANN}"}, name="ot-mine")
+            server.process.kill()
+            server.process.wait()
+        with web.Server("--front", "open-terminal", "--state", state, tokens=f"ann {ANN} sessions=2\n") as server:
+            self.assertEqual(User(server, "c", token=ANN).get("/files/list").json["entries"], [])
+            names = {s["name"] for s in server.rpc("session.list", {"Authorization": f"Bearer {ANN}"})["sessions"]}
+            self.assertEqual((len(names), "ot-mine" in names), (2, True))
+
     def test_a_box_that_has_ended_is_made_anew(self):
         with web.Server("--front", "open-terminal", "--front-idle", "1s") as server:
             me = User(server, "me")
@@ -168,6 +192,17 @@ class Files(Case):
         self.assertIn("x = 3", self.me.get("/files/read", path="a.txt").json["content"])
         for wrong in ([{"target": 1, "replacement": ""}], "x", [1], [{"target": "x", "replacement": "", "start_line": 0}]):
             self.assertEqual(self.me.post("/files/replace", {"path": "a.txt", "replacements": wrong}).status, 422, wrong)
+
+    def test_a_line_with_nul_and_a_file_that_is_too_large(self):
+        self.me.run("mkdir odd; printf 'TODO\\0x\\n' > odd/nul; head -c 70000000 /dev/zero > odd/large")
+        found = self.me.get("/files/grep", query="TODO", path="odd").json
+        self.assertEqual([row["content"] for row in found["matches"]], ["TODO\0x"])
+        self.assertTrue(found["truncated"])
+        self.assertEqual(self.me.get("/files/matches", query="TODO", path="odd").json["results"][0]["content_matches"][0]["text"], "TODO\0x")
+
+    def test_pages_say_their_encoding(self):
+        self.me.write("p.html", "<h1>h\u00e9</h1>")
+        self.assertEqual(self.me.get("/files/view", path="p.html").headers["Content-Type"], "text/html; charset=utf-8")
 
     def test_more_lines_are_found_than_an_answer_has_room_for(self):
         self.me.write("long", ("\u20ac" * 3000 + "\n") * 600)

@@ -255,32 +255,94 @@ static void make(struct ot_waiter *w, const char *key)
 	json_decref(params);
 }
 
-/* Is the session still there? If it is not, the user gets a new one. */
-static void on_looked(struct front_call *c, const json_t *result, const struct err *err)
+/* Is @session a box of this front that an engine has left behind which could not close it? */
+static bool is_left_behind(const json_t *session)
 {
-	struct ot_waiter *w = c->own;
-	struct ot_box *b = ot_find(c);
-	const char *state = json_get_text(result, "state");
-	char key[OT_KEY_BYTES];
-	(void)err;
-	bool is_there = strcmp(state, "idle") == 0 || strcmp(state, "working") == 0;
-	snprintf(key, sizeof key, "%s", json_get_text(c->kept, "key"));
-	c->own = NULL;
-	if (b && is_there) {
-		go_on(w, b);
+	static const char digits[] = "0123456789abcdef";
+	const char *name = json_get_text(session, "name");
+	return strcmp(json_get_text(session, "state"), "stored") == 0 &&
+		strlen(name) == OT_SESSION_BYTES - 1 && strncmp(name, "ot-", 3) == 0 &&
+		strspn(name + 3, digits) == 16 && name[19] == '-';
+}
+
+static void make_swept(struct front_call *c, const json_t *result, const struct err *err);
+
+/* Make a box, when the caller's boxes that were left behind are closed: they count towards quotas.
+ */
+static void begin(struct ot_waiter *w, const char *key)
+{
+	struct ot *o = state_of(w->c);
+	bool is_swept = false;
+	for (unsigned i = 0; i < OT_SWEPT_MAX; i++)
+		is_swept |= o->swept[i] == w->c->context;
+	if (is_swept) {
+		make(w, key);
 		return;
 	}
-	if (b)
-		end(b);
-	b = find_key(c, key); /* another request may have made it meanwhile */
+	o->swept[o->n_swept++ % OT_SWEPT_MAX] = w->c->context;
+	w->c->own = w;
+	front_operate(w->c, "session.list", json_object(), make_swept);
+}
+
+/* Go on with a box that another request may have made meanwhile, or make one. */
+static void join(struct ot_waiter *w, const char *key)
+{
+	struct ot_box *b = find_key(w->c, key);
 	if (b && b->phase == OT_LIVE) {
 		go_on(w, b);
 	} else if (b) {
 		w->next = b->waiters;
 		b->waiters = w;
 	} else {
-		make(w, key);
+		begin(w, key);
 	}
+}
+
+/* The sessions are listed, or one is closed: close the next one. */
+static void make_swept(struct front_call *c, const json_t *result, const struct err *err)
+{
+	json_t *stale = json_object_get(c->kept, "stale"), *session;
+	char key[OT_KEY_BYTES];
+	size_t i;
+	(void)err;
+	if (!stale) {
+		stale = json_need(json_array());
+		json_array_foreach(json_object_get(result, "sessions"), i,
+			session) if (is_left_behind(session))
+			json_add_shared(stale, json_object_get(session, "session"));
+		json_put_new(c->kept, "stale", stale);
+	}
+	size_t n = json_array_size(stale);
+	if (n > 0) {
+		json_t *params =
+			json_need(json_pack("{s:O}", "session", json_array_get(stale, n - 1)));
+		(void)json_array_remove(stale, n - 1);
+		front_operate(c, "session.close", params, make_swept);
+		return;
+	}
+	snprintf(key, sizeof key, "%s", json_get_text(c->kept, "key"));
+	join(take_ptr(c->own), key);
+}
+
+/* Is the session still there? If it is not, the user gets a new one. */
+static void on_looked(struct front_call *c, const json_t *result, const struct err *err)
+{
+	struct ot_waiter *w = take_ptr(c->own);
+	struct ot_box *b = ot_find(c);
+	const char *state = json_get_text(result, "state");
+	char key[OT_KEY_BYTES];
+	(void)err;
+	bool is_there = strcmp(state, "idle") == 0 || strcmp(state, "working") == 0;
+	snprintf(key, sizeof key, "%s", json_get_text(c->kept, "key"));
+	if (b && is_there) {
+		/* Any request is a use of the box, also one that only reads what is known of it. */
+		operation_tell(b->context, "session.net", ot_params(c));
+		go_on(w, b);
+		return;
+	}
+	if (b)
+		end(b);
+	join(w, key);
 }
 
 static void enter(struct front_call *c, void (*then)(struct front_call *c), const char *key)
@@ -290,7 +352,7 @@ static void enter(struct front_call *c, void (*then)(struct front_call *c), cons
 	*w = (struct ot_waiter){.c = c, .then = then};
 	json_put_text(c->kept, "key", key);
 	if (!b) {
-		make(w, key);
+		begin(w, key);
 	} else if (b->phase == OT_MAKING) {
 		w->next = b->waiters;
 		b->waiters = w;

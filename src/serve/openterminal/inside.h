@@ -11,6 +11,7 @@
 enum {
 	OT_SESSION_BYTES = 40, /* "ot-", 16 digits of the user, "-", and random characters */
 	OT_KEY_BYTES = 65,     /* a digest */
+	OT_SWEPT_MAX = 64,
 	OT_PROCESSES_MAX = 256,
 	OT_TERMINALS_MAX = 16, /* of a box; as in Open Terminal */
 	OT_CHATS_MAX = 1024,   /* chats of a box whose working directory is known */
@@ -49,6 +50,9 @@ struct ot {
 	struct ot_socket *sockets;
 	unsigned n_boxes;
 	uint64_t idle_ms;
+	/* Those whose boxes of an engine that was killed were looked for: the last ones. */
+	const struct operation_context *swept[OT_SWEPT_MAX];
+	unsigned n_swept;
 	uv_timer_t clock;
 	bool is_closing, is_closed; /* the clock is closed; both at the engine's end */
 };

@@ -73,7 +73,8 @@ static void start_system(struct front_call *c)
 		json_pack("{s:s}", "prompt",
 			"You have a computer with Linux of your own: a box, in which you run commands as "
 			"the user \"user\", whose home is " OT_HOME
-			". What you change there stays for the next message. Files outside of the home "
+			". What you change there stays for the next message, until nobody has used the "
+			"computer for a while: then an empty one takes its place. Files outside of the home "
 			"and of /tmp cannot be changed. Unless you were told otherwise, programs have "
 			"no network.\n\nUse your tools to run commands, to read and write files, and to "
 			"search. Look at the state of things before you change them, and at the output "

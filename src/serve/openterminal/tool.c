@@ -21,7 +21,7 @@ enum { TOOL_MS = 60000, TOOL_ANSWER_BYTES = 1 << 20, TOOL_TASK_BYTES = 64 << 10 
 /* clang-format off */
 static const char program[] =
 	"import fnmatch, json, os, re, sys, tempfile, zipfile\n"
-	"N, FILE, LINE, ROOM = 200000, 16 << 20, 2000, 800000\n"
+	"N, FILE, LINE, ROOM = 200000, 64 << 20, 2000, 800000\n"
 	"t = json.loads(sys.argv[1])\n"
 	"root = t.get('path', '/')\n"
 	"cut = False\n"
@@ -47,8 +47,12 @@ static const char program[] =
 	"                return\n"
 	"            yield os.path.join(d, name), name, kind\n"
 	"def lines(path):\n"
+	"    global cut\n"
 	"    try:\n"
-	"        if not os.path.isfile(path) or os.path.getsize(path) > FILE:\n"
+	"        if not os.path.isfile(path):\n"
+	"            return\n"
+	"        if os.path.getsize(path) > FILE:\n"
+	"            cut = True\n"
 	"            return\n"
 	"        with open(path, encoding='utf-8') as f:\n"
 	"            yield from enumerate(f, 1)\n"
@@ -198,7 +202,7 @@ static void on_over(struct front_call *c, const json_t *about, const struct err 
 	struct tool *t = take_ptr(c->own);
 	struct err why;
 	cleanup_json json_t *answer = buf_error(&t->answer) == 0
-		? json_loadb(buf_str(&t->answer), t->answer.bytes, 0, NULL)
+		? json_loadb(buf_str(&t->answer), t->answer.bytes, JSON_ALLOW_NUL, NULL)
 		: NULL;
 	if (err)
 		why = *err;

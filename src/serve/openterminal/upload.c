@@ -41,6 +41,8 @@ static void on_uploaded(struct front_call *c, const json_t *result, const struct
 				json_object_get(result, "size")));
 	else if (err->code == ERR_ACCESS)
 		ot_refuse(c, 403, "%s", err->msg);
+	else if (err->code == ERR_QUOTA || err->code == ERR_BUSY || err->code == ERR_GONE)
+		front_fail(c, err);
 	else
 		ot_refuse(c, 400, "%s", err->msg);
 }
