@@ -60,8 +60,7 @@ static void reserve(struct front_call *c, const struct ot_box *b)
 
 static void on_counted(struct front_call *c, const json_t *result, const struct err *err);
 
-/* List the processes of the box, which must be younger than the terminals that are missing there.
- */
+/* List the processes of the box, and note when: terminals that were opened later may be missing. */
 static void list_processes(struct front_call *c,
 	void (*answered)(struct front_call *c, const json_t *result, const struct err *err))
 {
