@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATH_OWN   "/home/user/.local/bin:" /* what programs of the box install */
+#define PATH_OWN "/home/user/.local/bin:" /* what programs of the box install */
 
 unsigned runtime_seed(const struct runtime_request *req)
 {
