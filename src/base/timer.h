@@ -19,6 +19,16 @@ static inline uint64_t timer_now(void)
 	return uv_hrtime() / 1000000;
 }
 
+/* Return how many milliseconds ago @ms was, a time of timer_now(); 0 if it is yet to come. Durations
+ * are counted with this and not by hand: a callback that has read the clock before it called
+ * something may find times that are later than its own, and the difference of two unsigned numbers
+ * is then huge. dev/check_layers.py checks that. */
+static inline uint64_t timer_since(uint64_t ms)
+{
+	uint64_t now = timer_now();
+	return now > ms ? now - ms : 0;
+}
+
 /*
  * Call @fn in @ms from now. If @repeat_ms is not 0, call @fn again every @repeat_ms.
  *
@@ -43,7 +53,7 @@ static inline void timer_start(uv_timer_t *timer, uv_timer_cb fn, uint64_t ms, u
 static inline bool timer_is_late(const uv_loop_t *loop, unsigned *n_times)
 {
 	enum { TURN_MS = 10, TIMES_MAX = 8 };
-	bool is_late = timer_now() - uv_now(loop) >= TURN_MS && *n_times < TIMES_MAX;
+	bool is_late = timer_since(uv_now(loop)) >= TURN_MS && *n_times < TIMES_MAX;
 	*n_times = is_late ? *n_times + 1 : 0;
 	return is_late;
 }

@@ -420,11 +420,10 @@ static void show_display(struct view *view, const json_t *display)
 static void show_rebuilding(struct view *view, const json_t *event)
 {
 	const struct output_args *output = &view->options.output;
-	uint64_t now_ms = timer_now();
-	bool is_early = view->told_ms > 0 && now_ms - view->told_ms < REBUILDING_MS;
+	bool is_early = view->told_ms > 0 && timer_since(view->told_ms) < REBUILDING_MS;
 	if (is_early || !term_is(STDERR_FILENO) || output->quiet || output->json || output->jsonl)
 		return;
-	view->told_ms = now_ms;
+	view->told_ms = timer_now();
 	fprintf(stderr,
 		"retort: the session is rebuilt: running step %" JSON_INTEGER_FORMAT
 		" of %" JSON_INTEGER_FORMAT "\n",

@@ -183,7 +183,7 @@ static int on_timeout(CURLM *multi, long ms, void *arg)
 static void on_idle(uv_timer_t *t)
 {
 	struct net_call *c = container_of(t, struct net_call, idle);
-	uint64_t quiet_ms = timer_now() - c->last_ms;
+	uint64_t quiet_ms = timer_since(c->last_ms);
 	if (quiet_ms < c->request.idle_ms) {
 		timer_start(&c->idle, on_idle, c->request.idle_ms - quiet_ms, 0);
 		return;

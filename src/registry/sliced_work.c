@@ -150,7 +150,7 @@ static void on_turn(uv_timer_t *timer)
 	 * pause is too short, the next long slice begins between these turns, and delays the answer
 	 * a second time.
 	 */
-	pause_ms = timer_now() - began_ms;
+	pause_ms = timer_since(began_ms);
 	if (s->first)
 		timer_start(&s->timer, on_turn, pause_ms > LONG_MS ? pause_ms : PAUSE_MS, 0);
 }

@@ -186,7 +186,7 @@ static void on_deadline(uv_timer_t *t)
 	}
 	err_fail(&err, ERR_UNREACHABLE, "\"timeout\" of its configuration is in milliseconds",
 		"no answer to %s within %s", call->method,
-		num_format_ms(now - call->began_ms).text);
+		num_format_ms(timer_since(call->began_ms)).text);
 	if (c->state != CLIENT_READY) {
 		client_fail(c, &err);
 		return;

@@ -158,6 +158,12 @@ class Cells(Sandboxes):
         events = self.box.execute("import time; time.sleep(6)")
         self.assertIn({"type": "keepalive"}, events)
 
+    def test_a_cell_that_prints_needs_nothing_to_keep_it_alive(self):
+        events = self.box.execute("import time\nfor i in range(120):\n    print(i)\n    time.sleep(0.03)")
+        self.assertEqual(of_type(events, "keepalive"), [])
+        self.assertEqual("".join(event["text"] for event in of_type(events, "stdout")),
+                         "".join(f"{i}\n" for i in range(120)))
+
     def test_much_output_comes_whole(self):
         events = self.box.execute("for i in range(200000): print(i)")
         text = "".join(event["text"] for event in of_type(events, "stdout"))

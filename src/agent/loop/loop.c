@@ -43,7 +43,7 @@ void loop_tell_of(struct loop *l, unsigned place, json_t *event)
 
 uint64_t loop_wall_ms(const struct loop *l)
 {
-	return l->earlier_ms + timer_now() - l->started_ms;
+	return l->earlier_ms + timer_since(l->started_ms);
 }
 
 /* ---- the result and the end of the loop ---- */
@@ -131,7 +131,7 @@ void loop_count_failure(struct loop *l)
 
 void loop_note_time(struct loop *l)
 {
-	l->budget.used[BUDGET_WALL] = l->budget_before_ms + timer_now() - l->started_ms;
+	l->budget.used[BUDGET_WALL] = l->budget_before_ms + timer_since(l->started_ms);
 }
 
 static enum loop_end end_of(const struct loop *l)

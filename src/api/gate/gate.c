@@ -325,7 +325,7 @@ static void on_sweep(uv_timer_t *timer)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what ends has left the list */
 		next = call->next;
 		if (call->state != GATE_LOADING || !call->own ||
-			now - call->began_ns < (uint64_t)GATE_LIST_MS * NS_PER_MS)
+			now < call->began_ns + (uint64_t)GATE_LIST_MS * NS_PER_MS)
 			continue;
 		answer_own(call);
 		/* The callback may have ended other calls, so start again. */

@@ -115,7 +115,7 @@ static bool is_next(const struct outstanding_queue *line, const struct outstandi
 static bool is_late(const struct outstanding_turn *turn)
 {
 	uint64_t since_ms = MAX(turn->since_ms, turn->of->moved_ms);
-	return timer_now() - since_ms >= OUTSTANDING_WAIT_MS;
+	return timer_since(since_ms) >= OUTSTANDING_WAIT_MS;
 }
 
 static void refuse(struct outstanding_turn *turn)

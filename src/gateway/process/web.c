@@ -132,7 +132,7 @@ void web_resume(struct web_client *c)
 
 static bool is_late(const struct web_client *c)
 {
-	return c->mhd && c->n_requests == 0 && timer_now() - c->since_ms > WEB_FIRST_MS;
+	return c->mhd && c->n_requests == 0 && timer_since(c->since_ms) > WEB_FIRST_MS;
 }
 
 /* The library does not watch the connections whose requests wait. */

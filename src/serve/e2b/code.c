@@ -397,7 +397,6 @@ static void maybe_finish(struct e2b_execution *e)
 static void on_tick(uv_timer_t *timer)
 {
 	struct e2b_execution *e = timer->data;
-	uint64_t now_ms = timer_now();
 	if (!e->c || !(e->c->x || e->is_over))
 		return;
 	flush(e);
@@ -405,11 +404,11 @@ static void on_tick(uv_timer_t *timer)
 		maybe_finish(e);
 		return;
 	}
-	if (e->held_ms > 0 && now_ms - e->held_ms >= HOLD_MS) {
+	if (e->held_ms > 0 && timer_since(e->held_ms) >= HOLD_MS) {
 		e->held_ms = 0;
 		send_all(e, cell_output_release(&e->output, false));
 	}
-	if (now_ms - e->sent_ms >= QUIET_MS)
+	if (timer_since(e->sent_ms) >= QUIET_MS)
 		tell(e, json_pack("{s:s}", "type", "keepalive"));
 	if (e->is_lost)
 		front_cancel(e->c);

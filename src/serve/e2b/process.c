@@ -39,7 +39,7 @@ static void drop_ended(struct e2b_sandbox *s)
 	uint64_t now_ms = e2b_now();
 	for (struct e2b_process *p = s->processes; p; p = next) {
 		next = p->next;
-		if (p->ended_ms > 0 && now_ms - p->ended_ms > ENDED_MS)
+		if (p->ended_ms > 0 && now_ms > p->ended_ms + ENDED_MS)
 			e2b_drop_process(s, p->id);
 	}
 }

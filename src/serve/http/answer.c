@@ -473,9 +473,9 @@ void http_upgrade_end(struct http_exchange *x)
 	let_go(x);
 }
 
-void http_stream_beat(struct http_exchange *x, uint64_t now_ms)
+void http_stream_beat(struct http_exchange *x)
 {
 	static const char beat[] = ":\n\n";
-	if (x->is_events && x->is_suspended && now_ms - x->told_ms >= HTTP_BEAT_MS)
+	if (x->is_events && x->is_suspended && timer_since(x->told_ms) >= HTTP_BEAT_MS)
 		(void)add(x, beat, sizeof beat - 1);
 }

@@ -163,15 +163,15 @@ uint64_t http_heard_bytes(const struct http_connection *c)
 	return c->tls ? tls_client_heard_bytes(c->tls) : tcp_heard_bytes(c->fd);
 }
 
-static bool is_late(struct http_connection *c, uint64_t now)
+static bool is_late(struct http_connection *c)
 {
 	const struct http_config *config = &c->server->config;
 	const struct http_exchange *x = c->x;
 	if (c->phase == HTTP_WAITING && !c->has_begun && http_heard_bytes(c) > c->heard_bytes) {
 		c->has_begun = true;
-		c->since_ms = now;
+		c->since_ms = timer_now();
 	}
-	uint64_t age = now - c->since_ms;
+	uint64_t age = timer_since(c->since_ms);
 	if (c->phase == HTTP_WAITING && c->has_begun)
 		return age > config->request_ms;
 	if (c->phase == HTTP_WAITING)
@@ -190,18 +190,17 @@ static bool is_receiving(const struct http_connection *c)
 void http_on_check(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
-	uint64_t now = timer_now();
 	for (struct http_connection *c = s->connections; c; c = c->next) {
 		bool is_waiting = c->phase == HTTP_BUSY && c->x && c->x->is_suspended;
-		if (is_waiting && (tcp_has_left(c->fd) || http_check_stuck(c->x, now))) {
+		if (is_waiting && (tcp_has_left(c->fd) || http_check_stuck(c->x))) {
 			struct http_exchange *x = c->x;
 			http_lose(x);
 			http_resume(x);
 		} else if ((c->phase != HTTP_BUSY || is_receiving(c)) &&
-			(is_over(c) || is_late(c, now))) {
+			(is_over(c) || is_late(c))) {
 			hang_up(c);
 		} else if (c->x) {
-			http_stream_beat(c->x, now);
+			http_stream_beat(c->x);
 		}
 	}
 	for (unsigned i = s->n_closed; i < s->n_listeners && may_accept(s); i++)

@@ -192,14 +192,14 @@ void http_on_check(uv_timer_t *timer);
  * wait for ever. If that has lasted for HTTP_STUCK_MS, answer with an error instead. Returns:
  * whether it was.
  */
-bool http_check_stuck(struct http_exchange *x, uint64_t now_ms);
+bool http_check_stuck(struct http_exchange *x);
 
 /* Give the response to the library. If the handler has not responded yet, suspend the request. */
 enum MHD_Result http_queue(struct http_exchange *x);
 
 /* Send a comment if the stream had no output for HTTP_BEAT_MS, because proxies close idle
  * connections. */
-void http_stream_beat(struct http_exchange *x, uint64_t now_ms);
+void http_stream_beat(struct http_exchange *x);
 
 /* Mark the client as disconnected, and notify the handler. */
 void http_lose(struct http_exchange *x);

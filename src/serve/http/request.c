@@ -143,7 +143,7 @@ static enum MHD_Result take_piece(struct http_exchange *x, const char *data, siz
 	return MHD_YES;
 }
 
-bool http_check_stuck(struct http_exchange *x, uint64_t now_ms)
+bool http_check_stuck(struct http_exchange *x)
 {
 	static const char stuck[] =
 		"{\"error\":{\"code\":\"limit\",\"message\":\"the program answers at length before it "
@@ -152,11 +152,11 @@ bool http_check_stuck(struct http_exchange *x, uint64_t now_ms)
 	bool is_full = x->response && x->is_held && !x->is_body_over && !x->is_gone &&
 		x->body.bytes == HTTP_PART_BYTES && http_stream_is_behind(x);
 	if (!is_full || x->stuck_bytes != x->body_bytes) {
-		x->stuck_ms = now_ms;
+		x->stuck_ms = timer_now();
 		x->stuck_bytes = x->body_bytes;
 		return false;
 	}
-	if (now_ms - x->stuck_ms < HTTP_STUCK_MS)
+	if (timer_since(x->stuck_ms) < HTTP_STUCK_MS)
 		return false;
 	cut(x, 502, stuck);
 	return true;
@@ -266,7 +266,7 @@ static void log_it(const struct http_exchange *x)
 		.path = x->path,
 		.what = x->note,
 		.status = x->status,
-		.ms = timer_now() - x->since_ms,
+		.ms = timer_since(x->since_ms),
 		.bytes_in = x->body_bytes,
 		.bytes_out = x->sent_bytes};
 	http_log_write(x->server->config.log, &line);

@@ -38,14 +38,13 @@ static void on_look(uv_timer_t *timer)
 {
 	struct server *s = timer->data;
 	struct server_kernel *next;
-	uint64_t now_ms = timer_now();
 	for (struct server_kernel *k = s->kernels; k; k = next) {
 		next = k->next;
 		bool is_used =
 			k->phase != SERVER_LIVE || k->n_channels > 0 || kernel_is_busy(k->kernel);
 		if (is_used)
-			k->used_ms = now_ms;
-		else if (now_ms - k->used_ms >= s->idle_ms)
+			k->used_ms = timer_now();
+		else if (timer_since(k->used_ms) >= s->idle_ms)
 			server_end_kernel(k, NULL);
 	}
 }

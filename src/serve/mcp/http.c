@@ -164,7 +164,7 @@ static void on_check(uv_timer_t *timer)
 	for (struct mcp_session *s = h->sessions, *next; s; s = next) {
 		next = s->next;
 		bool is_used = s->stream || mcp_peer_n_calls(s->peer) > 0;
-		if (!is_used && timer_now() - s->used_ms > MCP_SESSION_IDLE_MS)
+		if (!is_used && timer_since(s->used_ms) > MCP_SESSION_IDLE_MS)
 			session_end(h, s);
 	}
 }

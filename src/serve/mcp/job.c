@@ -27,7 +27,7 @@ static void on_beat(uv_timer_t *timer)
 	struct mcp_beat *beat = timer->data;
 	struct mcp_job *job = beat->job;
 	char text[MCP_LINE_BYTES + 32];
-	uint64_t seconds = (timer_now() - beat->began_ms) / 1000;
+	uint64_t seconds = timer_since(beat->began_ms) / 1000;
 	size_t bytes = utf8_cut(job->line, job->line_bytes, MCP_LINE_BYTES);
 	snprintf(text, sizeof text, "%.*s", (int)bytes, job->line);
 	mcp_call_progress(job->call, (double)seconds, -1, text[0] ? text : "running");

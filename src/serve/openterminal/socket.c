@@ -265,13 +265,12 @@ static void on_over(void *arg)
 
 void ot_look_sockets(struct ot *o, bool is_stopping)
 {
-	uint64_t now_ms = timer_now();
 	struct ot_socket *next;
 	for (struct ot_socket *s = o->sockets; s; s = next) {
 		next = s->next;
 		if (is_stopping)
 			close_socket(s, FRAMES_GOING_AWAY, "the engine is being stopped");
-		else if (!s->is_in && now_ms - s->since_ms >= AUTH_MS)
+		else if (!s->is_in && timer_since(s->since_ms) >= AUTH_MS)
 			close_socket(s, NO_AUTH, "Auth timeout or invalid payload");
 	}
 }

@@ -438,7 +438,7 @@ static void on_timer(uv_timer_t *timer)
 	if (t->state != REFUSED && !is_inner_closed(t))
 		return;
 	uint64_t limit_ms = t->is_end_sent ? TLS_LINGER_MS : config->idle_ms;
-	if (timer_now() - t->moved_ms >= limit_ms)
+	if (timer_since(t->moved_ms) >= limit_ms)
 		end(t);
 }
 

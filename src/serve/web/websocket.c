@@ -252,7 +252,7 @@ static void on_message(void *arg, bool is_text, const char *data, size_t bytes)
 static void on_timer(uv_timer_t *timer)
 {
 	struct websocket *w = timer->data;
-	uint64_t silent_ms = timer_now() - w->heard_ms;
+	uint64_t silent_ms = timer_since(w->heard_ms);
 	if (w->is_expecting || silent_ms >= WEBSOCKET_LOST_MS) {
 		end(w);
 		return;
