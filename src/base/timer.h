@@ -19,10 +19,10 @@ static inline uint64_t timer_now(void)
 	return uv_hrtime() / 1000000;
 }
 
-/* Return how many milliseconds ago @ms was, a time of timer_now(); 0 if it is yet to come. Durations
- * are counted with this and not by hand: a callback that has read the clock before it called
- * something may find times that are later than its own, and the difference of two unsigned numbers
- * is then huge. dev/check_layers.py checks that. */
+/* Return how many milliseconds ago @ms was, a time of timer_now(); 0 if it is yet to come.
+ * Durations are counted with this and not by hand: a callback that has read the clock before it
+ * called something may find times that are later than its own, and the difference of two unsigned
+ * numbers is then huge. dev/check_layers.py checks that. */
 static inline uint64_t timer_since(uint64_t ms)
 {
 	uint64_t now = timer_now();
