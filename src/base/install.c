@@ -31,9 +31,12 @@ int install_find(struct install *out, struct err *err)
 			out->planner, PATH_MAX, "%s/%s/retort-planner", dir, layouts[i].libexec);
 		int d = snprintf(
 			out->gateway, PATH_MAX, "%s/%s/retort-gateway", dir, layouts[i].libexec);
+		int e = snprintf(
+			out->unpack, PATH_MAX, "%s/%s/retort-unpack", dir, layouts[i].libexec);
 		int b = snprintf(out->drivers_dir, PATH_MAX, "%s/%s", dir, layouts[i].drivers);
 		if (a > 0 && a < PATH_MAX && b > 0 && b < PATH_MAX && c > 0 && c < PATH_MAX &&
-			d > 0 && d < PATH_MAX && access(out->warden, X_OK) == 0)
+			d > 0 && d < PATH_MAX && e > 0 && e < PATH_MAX &&
+			access(out->warden, X_OK) == 0)
 			return 0;
 	}
 	return err_fail(err, ERR_BOX, "install retort again: its parts must stay together",

@@ -9,6 +9,7 @@ struct install {
 	char warden[PATH_MAX];	    /* path of the warden; retort-init is in the same directory */
 	char planner[PATH_MAX];	    /* path of retort-planner, in the same directory */
 	char gateway[PATH_MAX];	    /* path of retort-gateway, in the same directory */
+	char unpack[PATH_MAX];	    /* path of retort-unpack, in the same directory */
 	char drivers_dir[PATH_MAX]; /* directory of the drivers, with python/ and others in it */
 };
 

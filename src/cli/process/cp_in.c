@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "cli/process/foreground.h"
-#include "cli/process/libarchive.h"
+#include "base/libarchive.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
-#include "cli/process/libarchive.h"
+#include "base/libarchive.h"
 
 #include <errno.h>
 #include <stdlib.h>

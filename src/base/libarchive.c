@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/process/libarchive.h"
+#include "base/libarchive.h"
 
 #include "base/attr.h"
 #include "base/library.h"

@@ -11,8 +11,11 @@
 	X(entry_filetype)                                                                          \
 	X(entry_free)                                                                              \
 	X(entry_hardlink)                                                                          \
+	X(entry_mtime)                                                                             \
+	X(entry_mtime_nsec)                                                                        \
 	X(entry_new)                                                                               \
 	X(entry_pathname)                                                                          \
+	X(entry_perm)                                                                              \
 	X(entry_set_gid)                                                                           \
 	X(entry_set_gname)                                                                         \
 	X(entry_set_hardlink)                                                                      \
@@ -36,6 +39,10 @@
 	X(read_next_header)                                                                        \
 	X(read_next_header2)                                                                       \
 	X(read_open)                                                                               \
+	X(read_set_options)                                                                        \
+	X(read_support_filter_gzip)                                                                \
+	X(read_support_filter_zstd)                                                                \
+	X(read_support_format_raw)                                                                 \
 	X(read_support_format_tar)                                                                 \
 	X(set_error)                                                                               \
 	X(write_close)                                                                             \
@@ -61,7 +68,8 @@ struct libarchive {
 /*
  * Load the library and find its functions. Set the locale for characters to UTF-8, because
  * libarchive converts the names of some archives to it. retort is not linked with it: the ten
- * libraries that it needs would be loaded at each start, and only `retort cp` reads and writes
- * archives. Errors: ERR_NOT_FOUND with a hint, when libarchive is missing or too old.
+ * libraries that it needs would be loaded at each start, and only `retort cp` and retort-unpack
+ * read and write archives. Errors: ERR_NOT_FOUND with a hint, when libarchive is missing or too
+ * old.
  */
 int libarchive_load(struct libarchive *lib, struct err *err);

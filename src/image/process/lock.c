@@ -1,0 +1,135 @@
+/*
+ * Restrict retort-unpack: it may change what is in one directory, read and write open descriptors,
+ * and use some memory. On a kernel without Landlock the system calls are the only wall: the process
+ * could open other files of its user, but could send their contents nowhere but into the directory.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "image/process/lock.h"
+
+#include "base/attr.h"
+#include "base/fd.h"
+#include "base/helper_lock.h"
+
+#include <errno.h>
+#include <linux/landlock.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* zstd keeps up to 128 MiB; names and times of a million directories are not more than 600 MiB. */
+enum { MEMORY_BYTES = 1 << 30, FDS_MAX = 256 };
+
+/* The rights of ABI n of Landlock are the first so many bits. */
+static const unsigned char n_rights[] = {0, 13, 14, 15, 15, 16};
+
+static int lock_files(int tree)
+{
+	long abi = syscall(
+		SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION);
+	if (abi <= 0)
+		return 0; /* the kernel has no Landlock */
+	unsigned char n = n_rights[MIN((size_t)abi, ARRAY_LEN(n_rights) - 1)];
+	const struct landlock_ruleset_attr set = {.handled_access_fs = (UINT64_C(1) << n) - 1};
+	const uint64_t no = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+	const struct landlock_path_beneath_attr rule = {
+		.allowed_access = set.handled_access_fs & ~no, .parent_fd = tree};
+	cleanup_fd int fd = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof set, 0);
+	if (fd < 0 ||
+		syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ||
+		syscall(SYS_landlock_restrict_self, fd, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static const uint32_t allowed[] = {
+	/* bytes, on open descriptors */
+	SYS_read,
+	SYS_write,
+	SYS_writev,
+	SYS_pwrite64,
+	SYS_lseek,
+	SYS_close,
+	SYS_fstat,
+	SYS_ftruncate,
+	SYS_sendto,
+	SYS_sendmsg,
+	SYS_ppoll,
+	/* files; Landlock says which */
+	SYS_openat,
+	SYS_openat2,
+	SYS_newfstatat,
+	SYS_statx,
+	SYS_getdents64,
+	SYS_mkdirat,
+	SYS_mknodat,
+	SYS_symlinkat,
+	SYS_linkat,
+	SYS_unlinkat,
+	SYS_renameat,
+	SYS_renameat2,
+	SYS_fchmod,
+	SYS_fchmodat,
+	SYS_fsetxattr,
+	SYS_utimensat,
+	/* memory, time */
+	SYS_munmap,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_brk,
+	SYS_futex,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_rt_sigreturn,
+	SYS_rt_sigprocmask,
+	SYS_restart_syscall,
+	SYS_clock_gettime,
+	SYS_gettimeofday,
+	SYS_getrandom,
+	SYS_getpid,
+	SYS_gettid,
+#ifdef __x86_64__ /* older calls with the same powers */
+	SYS_chmod,
+	SYS_poll,
+	SYS_time,
+#endif
+};
+
+static const struct helper_call checked[] = {
+	{SYS_mmap, 2, HELPER_HAS_NONE_OF, PROT_EXEC},
+	{SYS_mprotect, 2, HELPER_HAS_NONE_OF, PROT_EXEC},
+	{SYS_fcntl, 1, HELPER_IS, 1030 /* F_DUPFD_CLOEXEC */},
+	{SYS_fcntl, 1, HELPER_IS, 3 /* F_GETFL, of opendir() */},
+};
+
+static const struct helper_refused refused[] = {{SYS_mmap, EPERM}, {SYS_mprotect, EPERM}};
+
+static void limit(int resource, uint64_t most)
+{
+	struct rlimit now = {0};
+	(void)getrlimit(resource, &now);
+	const struct rlimit both = {MIN(most, now.rlim_max), MIN(most, now.rlim_max)};
+	(void)setrlimit(resource, &both);
+}
+
+int unpack_lock(int tree)
+{
+	const struct helper_calls calls = {allowed, ARRAY_LEN(allowed), checked, ARRAY_LEN(checked),
+		refused, ARRAY_LEN(refused)};
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || chdir("/") < 0)
+		return -errno;
+	limit(RLIMIT_CORE, 1); /* with 0, the kernel would still start a handler, see core(5) */
+	limit(RLIMIT_NPROC, 0);
+	limit(RLIMIT_NOFILE, FDS_MAX);
+#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer maps more memory than RLIMIT_AS would allow */
+	limit(RLIMIT_AS, MEMORY_BYTES);
+#endif
+	int r = helper_lock_privileges();
+	r = r ? r : lock_files(tree);
+	return r ? r : helper_lock_calls(&calls);
+}
