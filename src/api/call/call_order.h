@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/call/inside.h"
-#include "layer/layer_store.h"
+#include "layer/layer_template.h"
 #include "registry/registry.h"
 #include "api/once/package_list.h"
 #include "api/once/secret_list.h"

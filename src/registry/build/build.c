@@ -31,7 +31,7 @@
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "base/work.h"
-#include "layer/layer_store.h"
+#include "layer/layer_build.h"
 #include "layer/layer_tree.h"
 #include "registry/admit.h"
 #include "registry/build/build_box.h"

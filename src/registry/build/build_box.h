@@ -1,7 +1,7 @@
 /* What the boxes of a build see of the host. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "layer/layer_store.h"
+#include "layer/layer_build.h"
 #include "session/start/engine.h"
 #include "session/start/order.h"
 

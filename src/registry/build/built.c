@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/work.h"
-#include "layer/layer_store.h"
+#include "layer/layer_template.h"
 #include "registry/build/build.h"
 #include "registry/session_table.h"
 

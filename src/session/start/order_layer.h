@@ -2,7 +2,7 @@
  * Apache-2.0 */
 #pragma once
 
-#include "layer/layer_store.h"
+#include "layer/layer_template.h"
 #include "session/start/order.h"
 
 struct order_layer {

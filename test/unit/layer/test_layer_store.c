@@ -1,5 +1,5 @@
 /* The store of layers: names, owners, users, crashes. SPDX-License-Identifier: Apache-2.0 */
-#include "layer/layer_store.h"
+#include "layer/layer_build.h"
 
 #include "base/fd.h"
 #include "base/json.h"

@@ -1,0 +1,27 @@
+/* Directories of the store of layers. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "layer/layer_store.h"
+
+#include <stdbool.h>
+
+/* Open a directory, also if it is there by a link's name. Returns: fd or negative errno. */
+int layer_open_dir(int at, const char *path);
+/* Open the directory @name in the state directory; if it does not exist, make it, if @is_made.
+ * Returns: fd or negative errno. */
+int layer_open_place(const struct layer_store *s, const char *name, bool is_made);
+/* The directory of the layers. */
+int layer_open_layers(const struct layer_store *s, bool is_made);
+
+/* Return whether @fd still is what @name names in the directory @dir. */
+bool layer_is_named(int dir, const char *name, int fd);
+
+/* Call @row for each name in the directory @dir that does not begin with '.', until it returns
+ * true. Returns: whether it did. */
+bool layer_each(int dir, bool (*row)(void *arg, int dir, const char *name), void *arg);
+
+/* Remove the directory @name of the layers, on which the caller has the lock @fd. */
+void layer_drop(int layers, const char *name, int fd);
+/* Remove the layers that no record has and nobody uses, and what engines have left that were
+ * killed. */
+void layer_sweep(struct layer_store *s);
