@@ -554,6 +554,41 @@ class Limits(harness.Case):
             for raw in raws.values():
                 raw.close()
 
+    def test_a_body_that_began_fast_may_not_go_on_slowly(self):
+        with web.Server("--request-timeout", "1s", "--idle-timeout", "1h") as server, server.raw() as raw:
+            raw.say(web.head(length=30 << 20) + bytes(20 << 20))
+
+            def drip():
+                try:
+                    while True:
+                        raw.say(b"a")
+                        time.sleep(0.1)
+                except OSError:
+                    pass
+            thread = threading.Thread(target=drip)
+            thread.start()
+            self.assertTrue(raw.is_closed())
+            thread.join(web.ANSWER_S)
+            self.assertFalse(thread.is_alive())
+
+    def test_bodies_of_one_caller_leave_room_for_others(self):
+        ann, bob = ("a" * 32, "b" * 32)
+        mib = bytes(1 << 20)
+        with web.Server("--request-timeout", "1h", "--grace", "0s", tokens=f"ann {ann}\nbob {bob}\n") as server:
+            held = [server.raw() for _ in range(5)]
+            for raw in held:
+                self.addCleanup(raw.close)
+                raw.say(web.head(length=64 << 20, Authorization=f"Bearer {ann}"))
+                try:
+                    for _ in range(60):
+                        raw.say(mib)
+                except OSError:
+                    pass
+            self.assertEqual(held[4].answer().status, 503)
+            body = web.question("session.list", label="x" * (20 << 20))
+            statuses = [server.post(body, {"Authorization": f"Bearer {token}"}).status for token in (bob, ann)]
+            self.assertEqual(statuses, [200, 503])
+
     def test_a_reader_that_never_reads_again_is_let_go(self):
         with web.Server("--idle-timeout", "1s") as server:
             session = server.rpc("session.create")["session"]
