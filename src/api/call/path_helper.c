@@ -68,29 +68,6 @@ struct path_helper {
 	uint64_t first; /* offset in that file of the first byte of stdout */
 };
 
-/* ---- arguments ---- */
-
-void path_add(struct path_args *args, const char *text)
-{
-	if (args->n < PATH_ARGS_MAX)
-		args->argv[args->n++] = text;
-}
-
-int path_add_path(struct path_args *args, const json_t *params, const char *name, struct err *err)
-{
-	char *path = args->paths[args->n_paths++ % ARRAY_LEN(args->paths)];
-	int r = path_clean(param_text(params, name, ""), path, err);
-	path_add(args, path);
-	return r < 0 ? err_wrap(err, "`%s`", name) : 0;
-}
-
-void path_add_number(struct path_args *args, int64_t number)
-{
-	char *text = args->numbers[args->n_numbers++ % PATH_NUMBERS_MAX];
-	snprintf(text, sizeof args->numbers[0], "%" PRId64, number);
-	path_add(args, text);
-}
-
 /* ---- the line ---- */
 
 /* Those whose programs run, and those that wait, of all sessions. */
@@ -209,15 +186,6 @@ static void fail_ended(struct path_helper *h)
 	finish(h, NULL, &err);
 }
 
-/* Return the first line of what was written to stderr; its length is in *@bytes, 0 if the line is
- * not complete yet. */
-static const char *first_error(const struct path_helper *h, size_t *bytes)
-{
-	const char *line = buf_str(&h->errors), *end = memchr(line, '\n', h->errors.bytes);
-	*bytes = end ? (size_t)(end - line) : 0;
-	return line;
-}
-
 /* The last line of stderr is the error; path.read may have described the file before. */
 static bool read_error(const struct path_helper *h, struct err *err)
 {
@@ -318,8 +286,8 @@ static void take_errors(struct path_helper *h)
  * was answered. */
 static bool know_file(struct path_helper *h)
 {
-	size_t bytes;
-	const char *line = first_error(h, &bytes);
+	const char *line = buf_str(&h->errors), *end = memchr(line, '\n', h->errors.bytes);
+	size_t bytes = end ? (size_t)(end - line) : 0;
 	struct err err;
 	if (h->entry)
 		return true;
