@@ -274,12 +274,13 @@ class Files(Case):
             self.assertEqual(set(z.namelist()), {"d/a.txt", "d/caf\ufffd", "NOT-IN-THIS-ARCHIVE.txt"})
             self.assertEqual(z.read("NOT-IN-THIS-ARCHIVE.txt").decode(), "/home/user/d/secret: Permission denied\n")
 
-    def test_archives_that_nobody_has_fetched(self):
-        self.me.write("a.txt", "1")
-        self.me.run("cd /tmp; touch -d '1 hour ago' .retort-archive-old.zip archive-mine.zip; touch .retort-archive-new.zip")
-        self.assertEqual(self.me.post("/files/archive", {"paths": ["a.txt"]}).status, 200)
-        self.assertEqual(self.me.run("ls -A /tmp | grep archive; rm /tmp/archive* /tmp/.retort-archive*"),
-                         ".retort-archive-new.zip\narchive-mine.zip\n")
+    def test_archives_whose_clients_have_left(self):
+        self.me.run("mkdir d; for i in $(seq 40); do head -c 2000000 /dev/urandom > d/$i; done")
+        body = b'{"paths": ["d"]}'
+        with web.Raw(self.server.port) as raw:
+            raw.say(web.head("/files/archive", length=len(body), X_User_Id="me") + body)
+            self.assertTrue(web.wait(lambda: "archive" in self.me.run("ls -A /tmp")))
+        self.assertTrue(web.wait(lambda: "archive" not in self.me.run("ls -A /tmp; pgrep -fa '^python3 -I'")))
 
     def test_files_without_an_end(self):
         self.me.run("mkdir d; ln -s /proc/self/pagemap d/p; echo needle > d/z")

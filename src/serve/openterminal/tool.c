@@ -20,8 +20,8 @@ enum { TOOL_MS = 60000, TOOL_ANSWER_BYTES = 1 << 20, TOOL_TASK_BYTES = 64 << 10 
 
 /* clang-format off */
 static const char program[] =
-	"import errno, fnmatch, json, os, re, sys, tempfile, time, zipfile\n"
-	"N, FILE, PART, LINE, ROOM, OLD, ZIP = 200000, 64 << 20, 8 << 20, 2000, 800000, 600, '.retort-archive-'\n"
+	"import errno, fnmatch, json, os, re, sys, zipfile\n"
+	"N, FILE, PART, LINE, ROOM = 200000, 64 << 20, 8 << 20, 2000, 800000\n"
 	"t = json.loads(sys.argv[1])\n"
 	"root = t.get('path', '/')\n"
 	"cut = False\n"
@@ -168,11 +168,7 @@ static const char program[] =
 	"        if not os.path.exists(path):\n"
 	"            return {'missing': path}\n"
 	"    name = os.path.basename(paths[0]) or 'archive' if len(paths) == 1 else 'download'\n"
-	"    for old in os.listdir('/tmp'):\n" /* of requests whose clients have left */
-	"        old = os.path.join('/tmp', old)\n"
-	"        if os.path.basename(old).startswith(ZIP) and time.time() - os.lstat(old).st_mtime > OLD:\n"
-	"            os.unlink(old)\n"
-	"    out, left = None, []\n"
+	"    out, left = t['out'], []\n"
 	"    def add(z, full, name):\n"
 	"        if os.path.isfile(full) and full != out:\n"
 	"            try:\n"
@@ -182,8 +178,7 @@ static const char program[] =
 	"                    raise\n"
 	"                left.append('%s: %s' % (text(full), e.strerror))\n"
 	"    try:\n"
-	"        number, out = tempfile.mkstemp('.zip', ZIP, '/tmp')\n"
-	"        with os.fdopen(number, 'wb') as f, zipfile.ZipFile(f, 'w', zipfile.ZIP_DEFLATED, strict_timestamps=False) as z:\n"
+	"        with open(out, 'xb') as f, zipfile.ZipFile(f, 'w', zipfile.ZIP_DEFLATED, strict_timestamps=False) as z:\n"
 	"            for path in paths:\n"
 	"                base = os.path.basename(path)\n"
 	"                add(z, path, base)\n"
@@ -194,8 +189,6 @@ static const char program[] =
 	"            if left:\n"
 	"                z.writestr('NOT-IN-THIS-ARCHIVE.txt', '\\n'.join(left) + '\\n')\n"
 	"    except (OSError, ValueError) as e:\n"
-	"        if out:\n"
-	"            os.unlink(out)\n"
 	"        return {'error': 'the archive cannot be made: %s' % e}\n"
 	"    return {'path': out, 'name': text(name)}\n"
 	"do = {'grep': grep, 'glob': glob, 'search': search, 'matches': matches, 'zip': pack}\n"
@@ -221,6 +214,16 @@ static void on_event(struct front_call *c, const json_t *event)
 
 static const struct front_events events = {.event = on_event};
 
+/* Remove the archive, which may be a part of one. */
+static void remove_output(const struct front_call *c)
+{
+	const struct ot_box *b = ot_find(c);
+	const json_t *path = json_object_get(c->kept, "out");
+	if (b && path)
+		operation_tell(b->context, "path.remove",
+			json_need(json_pack("{s:s, s:O}", "session", b->session, "path", path)));
+}
+
 static void on_over(struct front_call *c, const json_t *about, const struct err *err)
 {
 	struct tool *t = take_ptr(c->own);
@@ -236,6 +239,8 @@ static void on_over(struct front_call *c, const json_t *about, const struct err 
 	else
 		(void)err_fail(&why, ERR_RUNTIME, "is there python3 in the box?",
 			"the program that searches has failed");
+	if (!c->x || !json_get_text(answer, "path")[0])
+		remove_output(c);
 	if (!ot_is_left(c))
 		t->then(c, json_is_object(answer) ? answer : NULL, &why);
 	buf_done(&t->answer);
