@@ -193,6 +193,20 @@ class Files(Case):
         for wrong in ([{"target": 1, "replacement": ""}], "x", [1], [{"target": "x", "replacement": "", "start_line": 0}]):
             self.assertEqual(self.me.post("/files/replace", {"path": "a.txt", "replacements": wrong}).status, 422, wrong)
 
+    def test_too_much_to_replace(self):
+        self.me.run("head -c 300000 /dev/zero | tr '\\0' x > many")
+        change = {"target": "x", "replacement": "y", "allow_multiple": True}
+        self.refuses(400, self.me.post("/files/replace", {"path": "many", "replacements": [change]}), "over 200000 occurrences")
+        change["end_line"] = 1
+        self.me.run("printf 'x\\n%.0s' $(seq 100000) > many")
+        self.assertEqual(self.me.post("/files/replace", {"path": "many", "replacements": [change]}).status, 200)
+
+    def test_an_answer_that_is_too_long(self):
+        self.me.run("head -c 48000000 /dev/zero > zeros")
+        answer = self.me.get("/files/read", path="zeros")
+        self.assertEqual((answer.status, answer.json["error"]["code"]), (413, "limit"), answer.body[:200])
+        self.me.run("rm zeros")
+
     def test_a_line_with_nul_and_a_file_that_is_too_large(self):
         self.me.run("mkdir odd; printf 'TODO\\0x\\n' > odd/nul; head -c 70000000 /dev/zero > odd/large")
         found = self.me.get("/files/grep", query="TODO", path="odd").json
@@ -246,10 +260,33 @@ class Files(Case):
         answer = self.me.post("/files/archive", {"paths": ["d/a.txt", "c.txt"]})
         with zipfile.ZipFile(io.BytesIO(answer.body)) as z:
             self.assertEqual(sorted(z.namelist()), ["a.txt", "c.txt"])
-        self.assertEqual(self.me.run("ls /tmp/archive-* 2> /dev/null"), "")
+        self.assertEqual(self.me.run("ls -A /tmp | grep archive"), "")
         self.refuses(400, self.me.post("/files/archive", {"paths": []}), "No paths")
         self.refuses(404, self.me.post("/files/archive", {"paths": ["nothing"]}), "nothing")
         self.assertEqual(self.me.post("/files/archive", {"paths": 1}).status, 422)
+
+    def test_archive_of_what_cannot_all_be_read(self):
+        self.me.write("d/a.txt", "1")
+        self.me.write("d/secret", "2")
+        self.me.run("chmod 000 d/secret; mkfifo d/fifo; ln -s nowhere d/link; touch \"d/caf$(printf '\\351')\"")
+        answer = self.me.post("/files/archive", {"paths": ["d"]})
+        with zipfile.ZipFile(io.BytesIO(answer.body)) as z:
+            self.assertEqual(set(z.namelist()), {"d/a.txt", "d/caf\ufffd", "NOT-IN-THIS-ARCHIVE.txt"})
+            self.assertEqual(z.read("NOT-IN-THIS-ARCHIVE.txt").decode(), "/home/user/d/secret: Permission denied\n")
+
+    def test_archives_whose_clients_have_left(self):
+        self.me.run("mkdir d; for i in $(seq 40); do head -c 2000000 /dev/urandom > d/$i; done")
+        body = b'{"paths": ["d"]}'
+        with web.Raw(self.server.port) as raw:
+            raw.say(web.head("/files/archive", length=len(body), X_User_Id="me") + body)
+            self.assertTrue(web.wait(lambda: "archive" in self.me.run("ls -A /tmp")))
+        self.assertTrue(web.wait(lambda: "archive" not in self.me.run("ls -A /tmp; pgrep -fa '^python3 -I'")))
+
+    def test_files_without_an_end(self):
+        self.me.run("mkdir d; ln -s /proc/self/pagemap d/p; echo needle > d/z")
+        for path in ("d", "/"):
+            found = self.me.get("/files/grep", query="needle", path=path, include="[pz]").json
+            self.assertEqual([m["file"] for m in found["matches"]], ["/home/user/d/z"], path)
 
     def test_search(self):
         self.me.write("a/one.py", "import os\nprint('Hello')\n")
@@ -291,6 +328,47 @@ class Files(Case):
         self.assertEqual(self.me.get("/files/read", path="a", start_line=0).status, 422)
         self.assertEqual(self.me.get("/files/read", path="a", start_line="x").status, 422)
         self.assertEqual(self.me.server.request("GET", "/files/read?path=%ff", headers=self.me.headers).status, 400)
+
+
+class Unread(harness.Case):
+    """Clients that ask and do not read. The server would wait for them for an hour."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = web.Server("--front", "open-terminal", "--idle-timeout", "1h", "--front-idle", "1h")
+        self.addCleanup(self.server.stop)
+        self.me = User(self.server, "me", "c")
+
+    def ask(self, n, target):
+        """Ask for @target n times at once, and read nothing."""
+        asked = []
+        for _ in range(n):
+            raw = web.Raw(self.server.port)
+            self.addCleanup(raw.close)
+            raw.say(web.head(target, "GET", X_User_Id="me"))
+            asked.append(raw)
+        return asked
+
+    def test_downloads_do_not_keep_others_from_reading(self):
+        self.me.run("head -c 20000000 /dev/zero > large; echo small > small")
+
+        def programs():
+            return int(self.me.run("pgrep -c retort-files; true"))
+        for _ in range(2):
+            self.ask(35, "/files/view?path=large")
+            self.assertTrue(web.wait(lambda: programs() >= 24))
+            self.assertEqual(self.me.get("/files/read", path="small").json["content"], "small\n")
+        self.assertTrue(web.wait(lambda: programs() == 24))  # the others were ended
+
+    def test_answers_have_an_end(self):
+        self.me.run("head -c 50000000 /dev/zero | tr '\\0' x > text; (printf '\\211PNG'; cat text) > picture.png; printf '\\377' >> picture.png")
+        for name in ("text", "picture.png"):
+            asked = self.ask(6, f"/files/read?path={name}")
+            statuses = [int(raw.file.readline().split()[1]) for raw in asked]
+            self.assertEqual(set(statuses), {200, 429}, statuses)
+            for raw in asked:
+                raw.close()
+            self.assertTrue(web.wait(lambda name=name: self.me.get("/files/read", path=name).status == 200))
 
 
 class Commands(Case):

@@ -8,7 +8,10 @@
  *
  * A session has a limited number of processes, so only some of its programs run at the same time;
  * the other calls wait in line. Programs that send contents have a number of their own, because
- * they wait for their callers, which may be slow. Watches are not counted: they have no end.
+ * they wait for their callers, which may be slow. One whose caller has taken nothing for a while is
+ * stalled. It is not counted, so that callers who do not read do not keep others from reading; but
+ * if a session has many such programs, the one that has stalled for longest is ended. Watches are
+ * not counted: they have no end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,6 +37,8 @@ enum {
 	OUTPUT_BYTES = 256 << 10, /* of each stream that are kept until they are taken */
 	ANSWERS_AT_ONCE = 8,
 	CONTENTS_AT_ONCE = 24,
+	STALLED_MS = 1000,
+	STALLED_MAX = 24, /* programs of a session */
 	CHUNK_BYTES = 64 << 10,
 	MEMBERS_BYTES = 160,
 	AGAIN_MIN_MS = 1,
@@ -53,6 +58,8 @@ struct path_helper {
 	bool is_piece_waiting, is_raw, is_busy;
 	uv_timer_t timer;
 	uint64_t again_ms;
+	uint64_t moved_ms; /* when the caller has taken something last */
+	bool is_stalled;
 	uint64_t taken;	  /* bytes of stdout that were taken */
 	struct buf lines; /* what was taken of them, except of a file's content */
 	struct buf errors;
@@ -60,29 +67,6 @@ struct path_helper {
 	json_t *entry;	/* of the file whose content comes, when it is known */
 	uint64_t first; /* offset in that file of the first byte of stdout */
 };
-
-/* ---- arguments ---- */
-
-void path_add(struct path_args *args, const char *text)
-{
-	if (args->n < PATH_ARGS_MAX)
-		args->argv[args->n++] = text;
-}
-
-int path_add_path(struct path_args *args, const json_t *params, const char *name, struct err *err)
-{
-	char *path = args->paths[args->n_paths++ % ARRAY_LEN(args->paths)];
-	int r = path_clean(param_text(params, name, ""), path, err);
-	path_add(args, path);
-	return r < 0 ? err_wrap(err, "`%s`", name) : 0;
-}
-
-void path_add_number(struct path_args *args, int64_t number)
-{
-	char *text = args->numbers[args->n_numbers++ % PATH_NUMBERS_MAX];
-	snprintf(text, sizeof args->numbers[0], "%" PRId64, number);
-	path_add(args, text);
-}
 
 /* ---- the line ---- */
 
@@ -114,7 +98,7 @@ static bool has_room(const struct path_helper *h)
 	const struct session *s = registry_process_session(
 		h->call->context->registry, param_text(h->call->params, "session", ""), &id, &err);
 	for (const struct path_helper *at = running; s && at; at = at->next)
-		n += at->session == s && at->use->output == h->use->output;
+		n += at->session == s && at->use->output == h->use->output && !at->is_stalled;
 	return h->use->output == PATH_EVENTS || n < max;
 }
 
@@ -202,15 +186,6 @@ static void fail_ended(struct path_helper *h)
 	finish(h, NULL, &err);
 }
 
-/* Return the first line of what was written to stderr; its length is in *@bytes, 0 if the line is
- * not complete yet. */
-static const char *first_error(const struct path_helper *h, size_t *bytes)
-{
-	const char *line = buf_str(&h->errors), *end = memchr(line, '\n', h->errors.bytes);
-	*bytes = end ? (size_t)(end - line) : 0;
-	return line;
-}
-
 /* The last line of stderr is the error; path.read may have described the file before. */
 static bool read_error(const struct path_helper *h, struct err *err)
 {
@@ -250,6 +225,30 @@ static void conclude(struct path_helper *h)
 		fail_nonsense(h);
 }
 
+/* ---- callers who do not read ---- */
+
+/* Note that the caller has taken nothing for STALLED_MS: others may begin. */
+static void stall(struct path_helper *h)
+{
+	struct path_helper *first = h;
+	unsigned n = 0;
+	struct err err;
+	h->is_stalled = true;
+	for (struct path_helper *at = running; at; at = at->next) {
+		bool is_same = at->session == h->session && at->is_stalled;
+		n += is_same;
+		if (is_same && at->moved_ms < first->moved_ms)
+			first = at;
+	}
+	if (n <= STALLED_MAX) {
+		wake();
+		return;
+	}
+	err_fail(&err, ERR_BUSY, "read what was asked for, or end the call",
+		"%u other files of this session are not read by their callers", n - 1);
+	finish(first, NULL, &err);
+}
+
 /* ---- output ---- */
 
 static bool is_behind(const struct path_helper *h)
@@ -262,6 +261,8 @@ static bool is_behind(const struct path_helper *h)
 static void note_taken(struct path_helper *h, size_t bytes)
 {
 	h->taken += bytes;
+	h->moved_ms = timer_now();
+	h->is_stalled = false;
 	if (h->call)
 		stream_take(&h->process->out[0], h->taken);
 }
@@ -285,8 +286,8 @@ static void take_errors(struct path_helper *h)
  * was answered. */
 static bool know_file(struct path_helper *h)
 {
-	size_t bytes;
-	const char *line = first_error(h, &bytes);
+	const char *line = buf_str(&h->errors), *end = memchr(line, '\n', h->errors.bytes);
+	size_t bytes = end ? (size_t)(end - line) : 0;
 	struct err err;
 	if (h->entry)
 		return true;
@@ -408,6 +409,9 @@ static void take_all(struct path_helper *h)
 	} else if (is_behind(h)) {
 		timer_start(&h->timer, on_again, h->again_ms, 0);
 		h->again_ms = MIN(h->again_ms * 2, (uint64_t)AGAIN_MAX_MS);
+		if (!h->is_stalled && h->use->output == PATH_CONTENT &&
+			timer_since(h->moved_ms) >= STALLED_MS)
+			stall(h);
 	}
 }
 
@@ -476,6 +480,7 @@ static void follow(struct path_helper *h, struct process *p)
 	struct operation_call *call = h->call;
 	struct err err;
 	h->process = p;
+	h->moved_ms = timer_now();
 	(void)uv_timer_init(p->box->engine->loop, &h->timer);
 	h->timer.data = h;
 	h->reader.changed = on_output;

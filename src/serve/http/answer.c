@@ -140,7 +140,7 @@ static void free_exchange(struct http_exchange *x)
 {
 	outstanding_set(&x->owed, NULL, 0);
 	if (x->server) {
-		x->server->bodies_bytes -= x->body.bytes;
+		http_uncount_body(x, x->body.bytes);
 		*x->link = x->next;
 		if (x->next)
 			x->next->link = x->link;
@@ -288,6 +288,18 @@ void http_answer_long(
 	}
 	outstanding_set(&x->owed, of, bytes);
 	http_answer_text(x, status, type, body, bytes);
+}
+
+bool http_owe(struct http_exchange *x, size_t bytes)
+{
+	struct outstanding *of = outstanding_of(x->context);
+	if (!of || bytes < WORK_BYTES)
+		return true;
+	outstanding_set(&x->owed, of, bytes);
+	bool is_full = outstanding_is_full(of);
+	if (is_full)
+		outstanding_set(&x->owed, NULL, 0);
+	return !is_full;
 }
 
 static json_t *flat_error(unsigned status, const struct err *err)

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { RATE_BYTES = 64 << 10 };
-
 /* ---- accepting connections ---- */
 
 void http_on_connection(void *arg, struct MHD_Connection *mhd, void **slot,
@@ -166,7 +164,6 @@ uint64_t http_heard_bytes(const struct http_connection *c)
 static bool is_late(struct http_connection *c)
 {
 	const struct http_config *config = &c->server->config;
-	const struct http_exchange *x = c->x;
 	if (c->phase == HTTP_WAITING && !c->has_begun && http_heard_bytes(c) > c->heard_bytes) {
 		c->has_begun = true;
 		c->since_ms = timer_now();
@@ -176,8 +173,7 @@ static bool is_late(struct http_connection *c)
 		return age > config->request_ms;
 	if (c->phase == HTTP_WAITING)
 		return age > config->idle_ms;
-	return c->phase == HTTP_READING &&
-		age > config->request_ms * (1 + x->body.bytes / RATE_BYTES);
+	return c->phase == HTTP_READING && age > config->request_ms;
 }
 
 /* Return whether the handler works on a body of which more is to come. */

@@ -161,6 +161,9 @@ void http_answer(
  * with malloc(). */
 void http_answer_long(
 	struct http_exchange *x, unsigned status, const char *type, char *body, size_t bytes);
+/* Count @bytes, which are kept for a response, as http_answer_long() does. Returns: false: a long
+ * response of the caller would have to be refused now; what is kept should be let go. */
+bool http_owe(struct http_exchange *x, size_t bytes);
 /* Return whether @body is long, and the caller has left too many long responses unread for another
  * one. */
 bool http_is_full(const struct http_exchange *x, const json_t *body);
@@ -210,8 +213,8 @@ void http_upgrade_end(struct http_exchange *x);
  *   is @event. Then the stream ends.
  *
  * @instead is sent in the place of @message if @message is too long, or if the caller has left too
- * many long responses unread. If @instead is NULL in such a case, a complete response gets status
- * 500 and an empty body, and a stream ends without the last event.
+ * many long responses unread. If @instead is NULL in such a case, a complete response is that of
+ * http_refuse(), and a stream ends without the last event.
  *
  * Another thread may serialize @message later, so @message must not be changed afterwards.
  * Owns: takes @message and @instead.

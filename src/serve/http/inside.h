@@ -42,6 +42,8 @@ struct http_connection {
 	bool is_given_up;
 	/* At the last check, the client had shut down its sending side. */
 	bool has_left;
+	/* Since when the client has been in the phase; for a body, when its last whole 64 KiB had
+	 * arrived. */
 	uint64_t since_ms, heard_bytes;
 };
 
@@ -57,6 +59,7 @@ struct http_exchange {
 	const struct http_route *route;
 	const struct operation_context *context;
 	struct buf body, out;
+	struct http_served *sender; /* whose bodies `body` is one of; NULL: it is empty so far */
 	/* The parsed body, if `is_read` is set. NULL if the body could not be parsed, or if the
 	 * handler has taken the value. */
 	json_t *json;
@@ -106,6 +109,7 @@ struct http_served {
 	uint64_t order, rests_until_ns;
 	/* Number of the caller's request bodies that other threads are parsing. */
 	unsigned n_reading;
+	size_t bodies_bytes; /* of the caller's requests that are being received */
 };
 
 struct http_listener {
@@ -196,6 +200,11 @@ bool http_check_stuck(struct http_exchange *x);
 
 /* Give the response to the library. If the handler has not responded yet, suspend the request. */
 enum MHD_Result http_queue(struct http_exchange *x);
+
+/* Count @bytes more of the body, or let go of as many. Returns: false: there would be more than
+ * HTTP_BODIES_BYTES of all callers, or than half of that of this one. */
+bool http_count_body(struct http_exchange *x, size_t bytes);
+void http_uncount_body(struct http_exchange *x, size_t bytes);
 
 /* Send a comment if the stream had no output for HTTP_BEAT_MS, because proxies close idle
  * connections. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ANSWER_BYTES = HTTP_HARD_BYTES / 2 };
+
 static const char media_type[] = "application/json";
 
 struct json_answer {
@@ -43,8 +45,19 @@ static void write_text(struct work *work)
 	g->r = write_message(g, g->message);
 	/* Freeing a large value takes long, so this worker thread does it. */
 	json_decref(g->message);
-	if (g->r < 0)
+	if (g->r < 0 && g->instead)
 		g->r = write_message(g, g->instead);
+}
+
+static void refuse(const struct json_answer *g)
+{
+	struct err err;
+	if (g->r == -E2BIG)
+		(void)err_fail(&err, ERR_LIMIT, "ask for a part of it", "the answer is over %d MiB",
+			ANSWER_BYTES >> 20);
+	else
+		(void)err_set(&err, ERR_NO_MEMORY, "no memory for the answer");
+	http_refuse(g->x, (unsigned)err_http(err.code), &err);
 }
 
 static void send_text(struct json_answer *g)
@@ -59,7 +72,7 @@ static void send_text(struct json_answer *g)
 	} else if (g->r == 0) {
 		http_answer_text(g->x, g->status, media_type, buf_take(&g->text), bytes);
 	} else {
-		http_answer(g->x, 500, media_type, "", 0);
+		refuse(g);
 	}
 	buf_done(&g->text);
 	json_decref(g->instead);
@@ -119,7 +132,7 @@ void http_answer_json(struct http_exchange *x, unsigned status, const char *even
 		.event = event,
 		.message = message,
 		.instead = instead,
-		.text = BUF_INIT(HTTP_HARD_BYTES / 2)};
+		.text = BUF_INIT(ANSWER_BYTES)};
 	struct json_answer *later = is_long ? malloc(sizeof *later) : NULL;
 	if (later) {
 		*later = giving;

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { BODY_MAX = 1 << 30 };
+enum { BODY_MAX = 1 << 30, RATE_BYTES = 64 << 10 };
 
 enum MHD_Result http_queue(struct http_exchange *x)
 {
@@ -128,11 +128,12 @@ static enum MHD_Result take_piece(struct http_exchange *x, const char *data, siz
 		*bytes = 0;
 		return MHD_YES;
 	}
-	if (x->server->bodies_bytes + n > HTTP_BODIES_BYTES)
+	if (!http_count_body(x, n))
 		return MHD_NO;
-	if (buf_append(&x->body, data, n) < 0)
+	if (buf_append(&x->body, data, n) < 0) {
+		http_uncount_body(x, n);
 		return MHD_NO;
-	x->server->bodies_bytes += n;
+	}
 	x->body_bytes += n;
 	*bytes -= n;
 	/* The library does not come back by itself with what is left. */
@@ -169,8 +170,7 @@ ssize_t http_take_body(struct http_exchange *x, char *data, size_t max)
 		return x->is_body_over ? 0 : -EAGAIN;
 	memcpy(data, x->body.data, n);
 	buf_consume(&x->body, n);
-	if (x->server)
-		x->server->bodies_bytes -= n;
+	http_uncount_body(x, n);
 	if (x->connection && !x->is_body_over)
 		http_resume(x);
 	return (ssize_t)n;
@@ -192,17 +192,19 @@ static enum MHD_Result take_body(struct http_exchange *x, const char *data, size
 	static const char too_much[] =
 		"{\"error\":{\"code\":\"limit\",\"message\":\"too much is on its way to the engine\","
 		"\"hint\":\"ask again later\"}}";
-	struct http_server *s = x->server;
-	if (s->bodies_bytes + bytes > HTTP_BODIES_BYTES) {
+	if (!http_count_body(x, bytes)) {
 		cut(x, 503, too_much);
 		return MHD_NO;
 	}
+	size_t pieces = x->body.bytes / RATE_BYTES;
 	int r = buf_append(&x->body, data, bytes);
 	if (r < 0) {
+		http_uncount_body(x, bytes);
 		cut(x, r == -E2BIG ? 413 : 503, r == -E2BIG ? too_large : too_much);
 		return MHD_NO;
 	}
-	s->bodies_bytes += bytes;
+	if (x->body.bytes / RATE_BYTES > pieces)
+		x->connection->since_ms = timer_now();
 	x->body_bytes += bytes;
 	return MHD_YES;
 }

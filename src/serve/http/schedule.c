@@ -30,6 +30,27 @@ static struct http_served *served(struct http_exchange *x)
 	return &x->server->served[((uintptr_t)x->context >> 4) % HTTP_CALLERS];
 }
 
+bool http_count_body(struct http_exchange *x, size_t bytes)
+{
+	struct http_server *s = x->server;
+	struct http_served *sender = x->sender ? x->sender : served(x);
+	if (s->bodies_bytes + bytes > HTTP_BODIES_BYTES ||
+		sender->bodies_bytes + bytes > HTTP_BODIES_BYTES / 2)
+		return false;
+	x->sender = sender;
+	s->bodies_bytes += bytes;
+	sender->bodies_bytes += bytes;
+	return true;
+}
+
+void http_uncount_body(struct http_exchange *x, size_t bytes)
+{
+	if (!x->server || !x->sender)
+		return;
+	x->server->bodies_bytes -= bytes;
+	x->sender->bodies_bytes -= bytes;
+}
+
 static void read_body(struct work *work)
 {
 	struct http_exchange *x = container_of(work, struct http_exchange, reading);

@@ -19,7 +19,7 @@ struct http_server;
  * If all clients have proved themselves, the requests of the new client get status 503. At most
  * HTTP_SURPLUS_MAX clients are connected only to get this status; further clients wait in the
  * kernel's queue.
- * HTTP_BODIES_BYTES limits the bodies of all requests together.
+ * HTTP_BODIES_BYTES limits the bodies of all requests together. One caller may have half of that.
  */
 enum { HTTP_SURPLUS_MAX = 64, HTTP_BODIES_BYTES = 512 << 20, HTTP_HEAD_BYTES = 64 << 10 };
 

@@ -138,8 +138,11 @@ void ot_start_list(struct front_call *c)
 static void answer_bytes(struct front_call *c, const char *type, const struct buf *content)
 {
 	struct http_exchange *x = front_take(c);
+	char *copy = x ? malloc(content->bytes + 1) : NULL;
+	if (copy)
+		memcpy(copy, buf_str(content), content->bytes);
 	if (x)
-		http_answer(x, 200, type, buf_str(content), content->bytes);
+		http_answer_long(x, 200, type, copy, content->bytes);
 }
 
 static void on_read(struct front_call *c, const struct buf *content, const struct err *err)

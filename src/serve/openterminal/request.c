@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ENTRY_BYTES = 4096, ENTRIES_MAX = 5000 };
+/* FOUND_MAX: more of them would take long, and nobody else is served meanwhile. */
+enum { ENTRY_BYTES = 4096, ENTRIES_MAX = 5000, FOUND_MAX = 200000 };
 
 /* Append a part of a URL without its escapes. */
 static void add_part(struct buf *out, const char *text, size_t bytes, bool is_query)
@@ -227,7 +228,8 @@ static size_t count(const char *text, size_t bytes, const struct ot_change *chan
 {
 	size_t n = 0;
 	const char *end = text + bytes, *at = text;
-	while ((at = memmem(at, (size_t)(end - at), change->target, change->target_bytes))) {
+	while (n <= FOUND_MAX &&
+		(at = memmem(at, (size_t)(end - at), change->target, change->target_bytes))) {
 		n++;
 		at += change->target_bytes;
 	}
@@ -260,6 +262,10 @@ int ot_change(struct buf *text, const struct ot_change *change, struct err *err)
 	if (n > 1 && !change->is_any_number)
 		return err_set(err, ERR_USAGE,
 			"Found %zu occurrences of target string but allow_multiple is false", n);
+	if (n > FOUND_MAX)
+		return err_set(err, ERR_USAGE,
+			"Found over %d occurrences of target string: replace them with a program",
+			FOUND_MAX);
 	struct buf out = BUF_INIT(text->max_bytes);
 	(void)buf_append(&out, data, begin);
 	add_replaced(&out, data + begin, end - begin, change);

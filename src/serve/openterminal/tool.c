@@ -20,8 +20,8 @@ enum { TOOL_MS = 60000, TOOL_ANSWER_BYTES = 1 << 20, TOOL_TASK_BYTES = 64 << 10 
 
 /* clang-format off */
 static const char program[] =
-	"import fnmatch, json, os, re, sys, tempfile, zipfile\n"
-	"N, FILE, LINE, ROOM = 200000, 64 << 20, 2000, 800000\n"
+	"import errno, fnmatch, json, os, re, sys, zipfile\n"
+	"N, FILE, PART, LINE, ROOM = 200000, 64 << 20, 8 << 20, 2000, 800000\n"
 	"t = json.loads(sys.argv[1])\n"
 	"root = t.get('path', '/')\n"
 	"cut = False\n"
@@ -39,6 +39,8 @@ static const char program[] =
 	"        if not t.get('hidden', True):\n"
 	"            dirs[:] = [x for x in dirs if not x.startswith('.')]\n"
 	"            files = [x for x in files if not x.startswith('.')]\n"
+	"        if d == '/':\n"
+	"            dirs[:] = [x for x in dirs if x not in ('dev', 'proc', 'sys')]\n"
 	"        dirs.sort()\n"
 	"        for name, kind in sorted([(x, 'directory') for x in dirs] + [(x, 'file') for x in files]):\n"
 	"            n += 1\n"
@@ -54,8 +56,14 @@ static const char program[] =
 	"        if os.path.getsize(path) > FILE:\n"
 	"            cut = True\n"
 	"            return\n"
+	"        left = FILE\n" /* files of /proc have no size, and some have no end */
 	"        with open(path, encoding='utf-8') as f:\n"
-	"            yield from enumerate(f, 1)\n"
+	"            for number, line in enumerate(iter(lambda: f.readline(PART), ''), 1):\n"
+	"                left -= len(line)\n"
+	"                if left < 0:\n"
+	"                    cut = True\n"
+	"                    return\n"
+	"                yield number, line\n"
 	"    except (OSError, ValueError):\n"
 	"        return\n"
 	"def grep():\n"
@@ -160,18 +168,27 @@ static const char program[] =
 	"        if not os.path.exists(path):\n"
 	"            return {'missing': path}\n"
 	"    name = os.path.basename(paths[0]) or 'archive' if len(paths) == 1 else 'download'\n"
-	"    number, out = tempfile.mkstemp('.zip', 'archive-', '/tmp')\n"
+	"    out, left = t['out'], []\n"
+	"    def add(z, full, name):\n"
+	"        if os.path.isfile(full) and full != out:\n"
+	"            try:\n"
+	"                z.write(full, text(name))\n"
+	"            except OSError as e:\n"
+	"                if e.errno in (errno.ENOSPC, errno.EDQUOT):\n"
+	"                    raise\n"
+	"                left.append('%s: %s' % (text(full), e.strerror))\n"
 	"    try:\n"
-	"        with os.fdopen(number, 'wb') as f, zipfile.ZipFile(f, 'w', zipfile.ZIP_DEFLATED, strict_timestamps=False) as z:\n"
+	"        with open(out, 'xb') as f, zipfile.ZipFile(f, 'w', zipfile.ZIP_DEFLATED, strict_timestamps=False) as z:\n"
 	"            for path in paths:\n"
 	"                base = os.path.basename(path)\n"
-	"                if os.path.isfile(path):\n"
-	"                    z.write(path, base)\n"
+	"                add(z, path, base)\n"
 	"                for full, _, kind in walk(path) if os.path.isdir(path) else ():\n"
-	"                    if os.path.isfile(full) and full != out:\n"
-	"                        z.write(full, os.path.join(base, os.path.relpath(full, path)))\n"
+	"                    add(z, full, os.path.join(base, os.path.relpath(full, path)))\n"
+	"            if cut:\n"
+	"                left.append('more than %d files' % N)\n"
+	"            if left:\n"
+	"                z.writestr('NOT-IN-THIS-ARCHIVE.txt', '\\n'.join(left) + '\\n')\n"
 	"    except (OSError, ValueError) as e:\n"
-	"        os.unlink(out)\n"
 	"        return {'error': 'the archive cannot be made: %s' % e}\n"
 	"    return {'path': out, 'name': text(name)}\n"
 	"do = {'grep': grep, 'glob': glob, 'search': search, 'matches': matches, 'zip': pack}\n"
@@ -197,6 +214,16 @@ static void on_event(struct front_call *c, const json_t *event)
 
 static const struct front_events events = {.event = on_event};
 
+/* Remove the archive, which may be a part of one. */
+static void remove_output(const struct front_call *c)
+{
+	const struct ot_box *b = ot_find(c);
+	const json_t *path = json_object_get(c->kept, "out");
+	if (b && path)
+		operation_tell(b->context, "path.remove",
+			json_need(json_pack("{s:s, s:O}", "session", b->session, "path", path)));
+}
+
 static void on_over(struct front_call *c, const json_t *about, const struct err *err)
 {
 	struct tool *t = take_ptr(c->own);
@@ -212,6 +239,8 @@ static void on_over(struct front_call *c, const json_t *about, const struct err 
 	else
 		(void)err_fail(&why, ERR_RUNTIME, "is there python3 in the box?",
 			"the program that searches has failed");
+	if (!c->x || !json_get_text(answer, "path")[0])
+		remove_output(c);
 	if (!ot_is_left(c))
 		t->then(c, json_is_object(answer) ? answer : NULL, &why);
 	buf_done(&t->answer);

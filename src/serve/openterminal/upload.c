@@ -3,11 +3,12 @@
 #include "serve/openterminal/inside.h"
 
 #include "base/base64.h"
+#include "base/id.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_BYTES = 256, ARCHIVE_PATHS_MAX = 1000 };
+enum { NAME_BYTES = 256, ARCHIVE_PATHS_MAX = 1000, ID_BYTES = 20, OUT_BYTES = 64 };
 
 /* ---- uploads ---- */
 
@@ -132,7 +133,7 @@ static void on_archived(struct front_call *c, const json_t *answer, const struct
 static void archive(struct front_call *c)
 {
 	const json_t *paths = json_object_get(c->body, "paths");
-	char path[OT_PATH_BYTES];
+	char path[OT_PATH_BYTES], id[ID_BYTES], out[OUT_BYTES];
 	json_t *all, *one;
 	size_t i;
 	ot_at_home(c);
@@ -156,7 +157,11 @@ static void archive(struct front_call *c)
 		}
 		json_add_text(all, path);
 	}
-	ot_run_tool(c, json_pack("{s:s, s:o}", "op", "zip", "paths", all), on_archived);
+	id_make(id, sizeof id, "");
+	snprintf(out, sizeof out, "/tmp/.retort-archive-%s.zip", id);
+	json_put_text(c->kept, "out", out);
+	ot_run_tool(c, json_pack("{s:s, s:o, s:s}", "op", "zip", "paths", all, "out", out),
+		on_archived);
 }
 
 void ot_start_archive(struct front_call *c)
