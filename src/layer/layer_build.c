@@ -65,11 +65,11 @@ int layer_build_begin(struct layer_build *b, struct layer_store *s, const char *
 	return layer_build_open(b, s, err);
 }
 
-/* Remove what is beside the tree. */
+/* Remove what is beside the tree and its description. */
 static bool remove_beside(void *arg, int dir, const char *name)
 {
 	(void)arg;
-	if (strcmp(name, "tree") == 0)
+	if (strcmp(name, "tree") == 0 || strcmp(name, "about.json") == 0)
 		return false;
 	cleanup_fd int fd = layer_open_dir(dir, name);
 	if (fd >= 0)

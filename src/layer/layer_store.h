@@ -2,6 +2,7 @@
  * The store of layers, and of the templates and images that have them, below a state directory:
  *
  *   layers/DIGEST/tree         the files of a layer, whose digest is its name; never changed
+ *   layers/DIGEST/about.json   of layers of images: how many they are, and how large
  *   layers/building-RANDOM/    a build: tree/, and what the builder puts beside it
  *   templates/OWNER/NAME.json  a template: {"name", "layer": DIGEST, …}; OWNER: "-" for the
  * operator of the engine, otherwise a digest of the name

@@ -1,0 +1,28 @@
+/* What a registry asks for when it answers with status 401. Makes no system call.
+ * SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CHALLENGE_VALUE_BYTES = 1024 };
+
+struct challenge {
+	bool is_bearer;			   /* a token from the server at `realm`; otherwise Basic */
+	char realm[CHALLENGE_VALUE_BYTES]; /* a URL */
+	char service[CHALLENGE_VALUE_BYTES], scope[CHALLENGE_VALUE_BYTES];
+};
+
+/* Read the value of a header WWW-Authenticate. Source: RFC 9110, 11.6.1; distribution, "Token
+ * Authentication Specification". Errors: ERR_AUTH: it asks for something else; ERR_PROTOCOL. */
+int challenge_read(struct challenge *out, const char *header, struct err *err);
+
+/*
+ * Write the URL of the token: the realm, the service, and the scope. If the registry has named no
+ * scope, it is that of reading @path.
+ * Errors: ERR_PROTOCOL: it is too long, or no https URL; with @is_local, http is good, too.
+ */
+int challenge_url(const struct challenge *c, const char *path, bool is_local, char *out,
+	size_t out_bytes, struct err *err);
