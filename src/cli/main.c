@@ -24,6 +24,7 @@ const struct cmd *const cmd_table[] = {
 	&cmd_ssh_config,
 	&cmd_ssh_proxy,
 	&cmd_template,
+	&cmd_image,
 	&cmd_kernel,
 	&cmd_serve,
 	&cmd_mcp,

@@ -65,6 +65,9 @@ struct registry *registry_view(struct registry *r, struct owner *owner);
  * found. Returns: NULL if no such owner has this name. */
 const struct owner *registry_find_owner(const struct registry *r, const char *name);
 
+/* Return the engine whose sessions the registry has. */
+struct engine *registry_engine(const struct registry *r);
+
 /* End all sessions. They stay in the journal. `closed` is called from the loop when everything
  * is freed. */
 void registry_close(struct registry *r, void (*closed)(void *arg), void *arg);

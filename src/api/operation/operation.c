@@ -25,7 +25,7 @@
 /* Families of operations, in the order of the documentation. */
 static const struct operation_family *const families[] = {&session_family, &step_family,
 	&program_family, &judge_family, &file_family, &path_family, &process_family, &port_family,
-	&template_family, &plan_family, &replay_family, &tool_family, &agent_family,
+	&template_family, &image_family, &plan_family, &replay_family, &tool_family, &agent_family,
 	&engine_family};
 
 static const struct {

@@ -1,0 +1,49 @@
+/* Declarations that the subcommands of `retort image` share. SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cli/cmd.h"
+#include "cli/host/client.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct image_args {
+	const char *state, *mirror;
+	uint64_t keep_ms;
+	bool json, quiet, help;
+	int color;
+};
+
+#define IMAGE_STATE_OPT                                                                            \
+	{                                                                                          \
+		.name = "state", OPT_INTO_TEXT(struct image_args, state), .arg = "DIR",            \
+		.group = "General options", .complete = OPT_COMPLETE_DIR,                          \
+		.help = "where the images are (default: retort below XDG_STATE_HOME)"              \
+	}
+#define IMAGE_JSON_OPT                                                                             \
+	{                                                                                          \
+		.name = "json", OPT_INTO_FLAG(struct image_args, json), .flags = OPT_NO_ENV,       \
+		.group = "Output", .help = "print one JSON object"                                 \
+	}
+
+/* A subcommand that is running: its options and operands, and the engine that it has started. */
+struct image_run {
+	struct image_args args;
+	struct opt_set set;
+	char **operands;
+	int n_operands;
+	struct client client;
+	pid_t engine; /* 0: no engine is running */
+};
+
+/*
+ * Parse the command line, which has @min to @max operands; @max -1: any number. Then start an engine
+ * that keeps no journal. Returns: 1; 0 after help was printed; or negative errno.
+ */
+int image_begin(struct image_run *run, const struct cmd *cmd, int argc, char **argv, int min,
+	int max, struct err *err);
+/* End the engine. Returns: the exit status: @status, or that of @err if @r is negative. */
+int image_end(struct image_run *run, int r, const struct err *err, int status);
+
+extern const struct cmd cmd_image_pull, cmd_image_ls, cmd_image_inspect, cmd_image_rm,
+	cmd_image_prune;
