@@ -66,9 +66,10 @@ ROOMS = {
     "session": "start box process port net step .",
     "agent": "wire answer query loop",
     "planner": ". process",
+    "image": "process . pull",
     "api": "text row gate run once operation skill agent call .",
     "serve": ". tls http front web mcp jupyter e2b openterminal",
-    "cli": "screen host . help session process template ssh agent repl kernel notebook",
+    "cli": "screen host . help session process template image ssh agent repl kernel notebook",
 }
 
 # Headers without a .c of their name in their module, and why. All others are named after theirs, or are
@@ -93,6 +94,7 @@ ALONE = {
     "sandbox/limits.h": "the table of limits",
     "sandbox/syscalls.h": "system calls that libc lacks",
     "sandbox/wire.h": "every message between three programs, in one place",
+    "image/process/wire.h": "the messages between engine and retort-unpack",
     "serve/front/wire.h": "an interface that front.c implements, for wires in several rooms",
     "tool/mcp_link.h": "an interface that two transports implement",
 }
@@ -110,8 +112,8 @@ ONLY = {
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
     r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c|serve/jupyter/signature\.c)",
-    r"uv\.h": r"(base/(timer|work|readable|relay|helper)\.[ch]|sandbox/\w+\.[ch]|gateway/|session/|registry/|planner/|api/|serve/|agent/|net/|tool/)",
-    r"jansson\.h": r"(base/json\.h|gateway/|layer/|session/|registry/|planner/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
+    r"uv\.h": r"(base/(timer|work|readable|relay|helper)\.[ch]|sandbox/\w+\.[ch]|gateway/|image/|session/|registry/|planner/|api/|serve/|agent/|net/|tool/)",
+    r"jansson\.h": r"(base/json\.h|gateway/|layer/|image/|session/|registry/|planner/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
 }
 
 # Calls that one place makes for all. The time of a loop is stale outside of its turn, and a time that was read

@@ -19,9 +19,3 @@ bool layer_is_named(int dir, const char *name, int fd);
 /* Call @row for each name in the directory @dir that does not begin with '.', until it returns
  * true. Returns: whether it did. */
 bool layer_each(int dir, bool (*row)(void *arg, int dir, const char *name), void *arg);
-
-/* Remove the directory @name of the layers, on which the caller has the lock @fd. */
-void layer_drop(int layers, const char *name, int fd);
-/* Remove the layers that no record has and nobody uses, and what engines have left that were
- * killed. */
-void layer_sweep(struct layer_store *s);

@@ -50,55 +50,10 @@ const char *layer_store_dir(const struct layer_store *s)
 	return s->state;
 }
 
-/* ---- directories ---- */
-
-int layer_open_dir(int at, const char *path)
-{
-	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-int layer_open_place(const struct layer_store *s, const char *name, bool is_made)
-{
-	char path[PATH_MAX];
-	snprintf(path, sizeof path, "%s/%s", s->state, name);
-	int r = is_made ? file_make_dirs(path, 0700, 0700) : 0;
-	return r < 0 ? r : layer_open_dir(AT_FDCWD, path);
-}
-
-int layer_open_layers(const struct layer_store *s, bool is_made)
-{
-	return layer_open_place(s, "layers", is_made);
-}
-
 bool layer_is_digest(const char *text)
 {
 	return strlen(text) == DIGEST_BYTES - 1 &&
 		strspn(text, "0123456789abcdef") == DIGEST_BYTES - 1;
-}
-
-bool layer_is_named(int dir, const char *name, int fd)
-{
-	struct stat at, st;
-	return fstat(fd, &st) == 0 && fstatat(dir, name, &at, AT_SYMLINK_NOFOLLOW) == 0 &&
-		at.st_dev == st.st_dev && at.st_ino == st.st_ino;
-}
-
-bool layer_each(int dir, bool (*row)(void *arg, int dir, const char *name), void *arg)
-{
-	int copy = layer_open_dir(dir, ".");
-	DIR *list = copy < 0 ? NULL : fdopendir(copy);
-	const struct dirent *entry;
-	bool is_done = false;
-	if (!list) {
-		fd_close(&copy);
-		return false;
-	}
-	while (!is_done && (entry = readdir(list)))
-		if (entry->d_name[0] != '.')
-			is_done = row(arg, dir, entry->d_name);
-	(void)closedir(list);
-	return is_done;
 }
 
 /* ---- the removal of what nobody needs ---- */

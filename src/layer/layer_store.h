@@ -51,3 +51,11 @@ struct layer_use {
  * ERR_NOT_FOUND, ERR_BUSY. */
 int layer_use(struct layer_use *out, struct layer_store *s, const char *digest, struct err *err);
 void layer_use_end(struct layer_use *use);
+
+/* ---- for the other files of the module ---- */
+
+/* Remove the directory @name of the layers, on which the caller has the lock @fd. */
+void layer_drop(int layers, const char *name, int fd);
+/* Remove the layers that no record has and nobody uses, and what engines have left that were
+ * killed. */
+void layer_sweep(struct layer_store *s);

@@ -131,8 +131,8 @@ static void perform_prune(struct work *work)
 {
 	struct errand *e = container_of(work, struct errand, work);
 	uint64_t bytes = 0;
-	image_store_prune(e->store,
-		(int64_t)param_count(e->call->params, "download_age_s", 0), &bytes);
+	image_store_prune(
+		e->store, (int64_t)param_count(e->call->params, "download_age_s", 0), &bytes);
 	e->result = json_need(json_pack("{s:I}", "bytes", (json_int_t)bytes));
 }
 
@@ -165,8 +165,8 @@ static void on_progress(void *arg, const struct pull_progress *p)
 	call_event(pulling->call,
 		json_pack("{s:s, s:s%, s:i, s:i, s:s, s:I, s:I}", "event", "progress", "layer",
 			p->digest, (size_t)SHOWN_DIGITS, "number", (int)p->layer + 1, "of",
-			(int)p->n_layers, "phase", phases[p->phase], "moved",
-			(json_int_t)p->moved, "bytes", (json_int_t)p->bytes));
+			(int)p->n_layers, "phase", phases[p->phase], "moved", (json_int_t)p->moved,
+			"bytes", (json_int_t)p->bytes));
 }
 
 static void on_pulled(void *arg, const json_t *about, const struct err *err)
@@ -259,14 +259,17 @@ static const struct param config_rows[] = {
 #define ABOUT_IMAGE                                                                                \
 	GIVES("name", PARAM_TEXT, "name of the image in full"),                                    \
 		GIVES("short_name", PARAM_TEXT, "name without the parts that may be left out"),    \
-		GIVES("digest", PARAM_TEXT, "SHA-256 of its manifest, or of the index that has it"), \
+		GIVES("digest", PARAM_TEXT,                                                        \
+			"SHA-256 of its manifest, or of the index that has it"),                   \
 		GIVES("bytes", PARAM_COUNT, "size of its files"),                                  \
 		GIVES("files", PARAM_COUNT, "number of files, directories and links"),             \
 		GIVES("made_ms", PARAM_COUNT, "when it was pulled: milliseconds since 1970")
 static const struct param get_rows[] = {
 	ABOUT_IMAGE,
-	{"layers", PARAM_OBJECTS, NEEDED, FIELDS(layer_rows), .help = "the layers, the lowest first"},
-	{"config", PARAM_OBJECT, NEEDED, FIELDS(config_rows), .help = "what the image says of itself"},
+	{"layers", PARAM_OBJECTS, NEEDED, FIELDS(layer_rows),
+		.help = "the layers, the lowest first"},
+	{"config", PARAM_OBJECT, NEEDED, FIELDS(config_rows),
+		.help = "what the image says of itself"},
 };
 static const struct param listed_rows[] = {
 	ABOUT_IMAGE,
@@ -283,8 +286,9 @@ static const struct operation rows[] = {
 	{"image.pull", "Get an image from a registry", ROWS(pull_rows), RESULT(get_rows),
 		.label = OPERATION_PROGRAM,
 		.limits = "An image has at most 128 layers. Not for callers with a token.",
-		.errors = "denied|auth|not_found|unreachable|protocol|quota|limit|no_space|io|access|"
-			  "interrupted|box",
+		.errors =
+			"denied|auth|not_found|unreachable|protocol|quota|limit|no_space|io|access|"
+			"interrupted|box",
 		.is_for_operator = true, .has_events = true,
 		.example = "{'name': 'localhost:1/words'}",
 		.answer = "{'short_name': 'localhost:1/words:latest'}", .start = start_pull},
@@ -296,8 +300,9 @@ static const struct operation rows[] = {
 		.example = "{'name': 'words'}", .answer = "{'short_name': 'words:latest'}",
 		.start = start_get},
 	{"image.remove", "Remove an image", ROWS(name_rows), .label = OPERATION_ENGINE,
-		.limits = "Layers that other images have, or boxes use, stay. Not for callers with a "
-			  "token.",
+		.limits =
+			"Layers that other images have, or boxes use, stay. Not for callers with a "
+			"token.",
 		.errors = "denied|not_found|damaged|io|access", .is_for_operator = true,
 		.example = "{'name': 'words'}", .answer = "{}", .start = start_remove},
 	{"image.prune", "Remove layers and downloads that nothing needs", ROWS(prune_rows),

@@ -76,7 +76,8 @@ static json_t *ask_program(const char *name, const char *host, struct err *err)
 
 static bool is_program(const char *name)
 {
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
+	size_t n =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
 	return n > 0 && n < HELPER_BYTES && !name[n];
 }
 

@@ -1,4 +1,5 @@
-/* The command `retort image`, and its subcommands except `pull`. SPDX-License-Identifier: Apache-2.0
+/* The command `retort image`, and its subcommands except `pull`. SPDX-License-Identifier:
+ * Apache-2.0
  */
 #include "cli/image/image.h"
 
@@ -16,8 +17,8 @@
 
 enum { DIGEST_SHOWN = 12 };
 
-static int check_operands(const struct image_run *run, const struct cmd *cmd, int min, int max,
-	struct err *err)
+static int check_operands(
+	const struct image_run *run, const struct cmd *cmd, int min, int max, struct err *err)
 {
 	int n = run->n_operands;
 	for (int i = 0; i < n; i++)
@@ -160,8 +161,8 @@ static int inspect_main(int argc, char **argv)
 	if (r == 0)
 		return 0;
 	if (r > 0)
-		r = client_call(&run.client, "image.get", name_params(run.operands[0]), NULL, &result,
-			&err);
+		r = client_call(&run.client, "image.get", name_params(run.operands[0]), NULL,
+			&result, &err);
 	if (r == 0)
 		status = view_json(result);
 	return image_end(&run, r, &err, status);
@@ -232,8 +233,9 @@ static int prune_main(int argc, char **argv)
 	if (r == 0 && run.args.json)
 		status = view_json(result);
 	else if (r == 0)
-		status = printf("%s are free now\n",
-				 num_format_bytes((uint64_t)json_get_int(result, "bytes")).text) < 0;
+		status =
+			printf("%s are free now\n",
+				num_format_bytes((uint64_t)json_get_int(result, "bytes")).text) < 0;
 	return image_end(&run, r, &err, status);
 }
 
@@ -264,19 +266,19 @@ const struct cmd cmd_image_prune = {
 /* ---- retort image ---- */
 
 /* as cmd_run_sub() wants them */
-struct group_args {
+struct image_group_args {
 	bool help;
 	int color;
 };
-static const struct opt opts[] = {CMD_COMMON_OPTS(struct group_args)};
+static const struct opt opts[] = {CMD_COMMON_OPTS(struct image_group_args)};
 
 static int image_main(int argc, char **argv)
 {
 	return cmd_run_sub(&cmd_image, argc, argv);
 }
 
-static const struct cmd *const subs[] = {&cmd_image_pull, &cmd_image_ls, &cmd_image_inspect,
-	&cmd_image_rm, &cmd_image_prune, NULL};
+static const struct cmd *const subs[] = {
+	&cmd_image_pull, &cmd_image_ls, &cmd_image_inspect, &cmd_image_rm, &cmd_image_prune, NULL};
 static const char *const usage[] = {"image COMMAND [options]", NULL};
 static const struct cmd_example examples[] = {
 	{"get an image from Docker Hub", "retort image pull python:3.12"},

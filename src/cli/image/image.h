@@ -37,8 +37,8 @@ struct image_run {
 };
 
 /*
- * Parse the command line, which has @min to @max operands; @max -1: any number. Then start an engine
- * that keeps no journal. Returns: 1; 0 after help was printed; or negative errno.
+ * Parse the command line, which has @min to @max operands; @max -1: any number. Then start an
+ * engine that keeps no journal. Returns: 1; 0 after help was printed; or negative errno.
  */
 int image_begin(struct image_run *run, const struct cmd *cmd, int argc, char **argv, int min,
 	int max, struct err *err);

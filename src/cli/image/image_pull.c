@@ -140,7 +140,8 @@ static int pull_main(int argc, char **argv)
 		else if (r == 0)
 			status |= printf("%s: %s, %zu layers, digest %.12s\n",
 					  json_get_text(result, "short_name"),
-					  num_format_bytes((uint64_t)json_get_int(result, "bytes")).text,
+					  num_format_bytes((uint64_t)json_get_int(result, "bytes"))
+						  .text,
 					  json_array_size(json_object_get(result, "layers")),
 					  json_get_text(result, "digest")) < 0;
 	}
@@ -167,7 +168,8 @@ static const char *const usage[] = {"image pull [options] IMAGE...", NULL};
 static const struct cmd_example examples[] = {
 	{"from Docker Hub", "retort image pull python:3.12"},
 	{"exactly this one", "retort image pull debian@sha256:DIGEST"},
-	{"from a registry on this host, which needs no TLS", "retort image pull localhost:5000/app"},
+	{"from a registry on this host, which needs no TLS",
+		"retort image pull localhost:5000/app"},
 };
 const struct cmd cmd_image_pull = {
 	.name = "image pull",
