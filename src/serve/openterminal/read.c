@@ -15,7 +15,7 @@ enum { CONTENT_BYTES = 1 << 20 };
 /* A file that is being read. */
 struct reading {
 	struct buf content;
-	bool is_full, is_too_much;
+	struct err why; /* why it is not read to its end; code ERR_NONE: it is */
 	void (*then)(struct front_call *c, const struct buf *content, const struct err *err);
 	const char *type; /* of a file that is passed on */
 	bool is_begun, is_broken;
@@ -39,12 +39,15 @@ static void add_content(struct buf *out, const json_t *event)
 static void on_whole_event(struct front_call *c, const json_t *event)
 {
 	struct reading *r = c->own;
-	if (strcmp(json_get_text(event, "event"), "content") != 0 || r->is_full || r->is_too_much)
+	if (strcmp(json_get_text(event, "event"), "content") != 0 || r->why.code != ERR_NONE)
 		return;
 	add_content(&r->content, event);
-	r->is_full = buf_error(&r->content) < 0;
-	r->is_too_much = c->x && !http_owe(c->x, r->content.bytes);
-	if (r->is_full || r->is_too_much)
+	if (buf_error(&r->content) < 0)
+		(void)err_set(&r->why, ERR_LIMIT, "the file is over %d MiB", OT_FILE_BYTES >> 20);
+	else if (c->x && !http_owe(c->x, r->content.bytes))
+		(void)err_fail(&r->why, ERR_QUOTA, "read the responses first",
+			"too many long responses are unread");
+	if (r->why.code != ERR_NONE)
 		front_cancel(c);
 }
 
@@ -53,17 +56,10 @@ static const struct front_events whole_events = {.event = on_whole_event};
 static void on_whole(struct front_call *c, const json_t *result, const struct err *err)
 {
 	struct reading *r = take_ptr(c->own);
-	struct err full, too_much;
-	(void)err_set(&full, ERR_LIMIT, "the file is over %d MiB", OT_FILE_BYTES >> 20);
-	(void)err_fail(&too_much, ERR_QUOTA, "read the responses first",
-		"too many long responses are unread");
 	if (ot_is_left(c)) {
 		/* nobody is there to answer */
-	} else if (r->is_full) {
-		r->then(c, NULL, &full);
-	} else if (r->is_too_much) {
-		buf_clear(&r->content);
-		r->then(c, NULL, &too_much);
+	} else if (r->why.code != ERR_NONE) {
+		r->then(c, NULL, &r->why);
 	} else {
 		r->then(c, result ? &r->content : NULL, err);
 	}
