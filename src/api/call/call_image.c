@@ -6,10 +6,12 @@
 #include "base/timer.h"
 #include "base/work.h"
 #include "image/image_store.h"
+#include "image/pull/import.h"
 #include "image/pull/pull.h"
 #include "registry/registry.h"
 #include "session/start/engine.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,12 +143,13 @@ static void start_prune(struct operation_call *call)
 	begin(call, perform_prune);
 }
 
-/* ---- image.pull ---- */
+/* ---- image.pull, image.import ---- */
 
 struct pulling {
 	struct operation_call *call;
 	struct engine *engine;
-	struct pull *pull;
+	struct pull *pull;     /* or */
+	struct import *import; /* this */
 	/* When the last event of each layer was sent, and of which phase it was. */
 	uint64_t told_ms[IMAGE_LAYERS_MAX];
 	enum intake_phase told[IMAGE_LAYERS_MAX];
@@ -182,36 +185,83 @@ static void on_pulled(void *arg, const json_t *about, const struct err *err)
 static void cancel_pull(struct operation_call *call)
 {
 	struct pulling *p = call->following;
-	pull_cancel(p->pull);
+	if (p->pull)
+		pull_cancel(p->pull);
+	else
+		import_cancel(p->import);
+}
+
+/* Returns: NULL after an answer. */
+static struct pulling *new_pulling(struct operation_call *call)
+{
+	struct engine *engine = engine_of(call);
+	if (!engine)
+		return NULL;
+	struct pulling *p = xnew(struct pulling);
+	p->call = call;
+	p->engine = engine;
+	return p;
+}
+
+/* It has begun; or it has not, if @r is negative. */
+static void follow(struct pulling *p, int r, const struct err *err)
+{
+	struct operation_call *call = p->call;
+	if (r < 0) {
+		free(p);
+		call_fail(call, err);
+		return;
+	}
+	engine_hold(p->engine);
+	call->following = p;
+	call->cancel = cancel_pull;
+}
+
+static struct login login_of(const json_t *params, const char *user, const char *secret)
+{
+	return (struct login){.user = param_text(params, user, NULL),
+		.secret = param_text(params, secret, NULL)};
 }
 
 static void start_pull(struct operation_call *call)
 {
-	struct engine *engine = engine_of(call);
 	const json_t *params = call->params;
 	struct err err;
-	if (!engine)
+	struct pulling *p = new_pulling(call);
+	if (!p)
 		return;
-	struct pulling *p = xnew(struct pulling);
-	p->call = call;
-	p->engine = engine;
-	const struct pull_order order = {.loop = engine->loop,
-		.store = engine->layers,
+	const struct pull_order order = {.loop = p->engine->loop,
+		.store = p->engine->layers,
 		.name = param_text(params, "name", ""),
 		.mirror = param_text(params, "mirror", NULL),
-		.user = param_text(params, "user", NULL),
-		.secret = param_text(params, "secret", NULL),
+		.login = login_of(params, "user", "secret"),
+		.mirror_login = login_of(params, "mirror_user", "mirror_secret"),
 		.progress = param_flag(params, "stream") ? on_progress : NULL,
 		.done = on_pulled,
 		.arg = p};
-	if (pull_start(&p->pull, &order, &err) < 0) {
-		free(p);
-		call_fail(call, &err);
+	int r = pull_start(&p->pull, &order, &err);
+	follow(p, r, &err);
+}
+
+static void start_import(struct operation_call *call)
+{
+	const json_t *params = call->params;
+	struct err err;
+	struct pulling *p = new_pulling(call);
+	if (!p)
 		return;
-	}
-	engine_hold(engine);
-	call->following = p;
-	call->cancel = cancel_pull;
+	const struct import_order order = {.loop = p->engine->loop,
+		.store = p->engine->layers,
+		.path = param_text(params, "path", ""),
+		.name = param_text(params, "name", NULL),
+		.ref = param_text(params, "ref", NULL),
+		.progress = param_flag(params, "stream") ? on_progress : NULL,
+		.done = on_pulled,
+		.arg = p};
+	int r = order.path[0] == '/'
+		? import_start(&p->import, &order, &err)
+		: err_set(&err, ERR_USAGE, "path must begin with '/'");
+	follow(p, r, &err);
 }
 
 /* ---- rows of the table of operations ---- */
@@ -223,10 +273,24 @@ static void start_pull(struct operation_call *call)
 static const struct param pull_rows[] = {
 	NAME_ROW("name of the image: [HOST[:PORT]/]NAME[:TAG][@sha256:DIGEST]"),
 	{"mirror", PARAM_TEXT, .min = 1, .max = IMAGE_HOST_BYTES - 1,
-		.help = "host, perhaps with a port, that is asked in place of the registry"},
+		.help = "HOST[:PORT][/PATH] that is asked first; if it does not have the image, or "
+			"does not answer, the registry is asked"},
 	{"user", PARAM_TEXT, .max = 256,
-		.help = "name for the login; an empty text: `secret` is an identity token"},
-	{"secret", PARAM_TEXT, .min = 1, .max = 16384, .help = "password for the login"},
+		.help = "name for the login at the registry; an empty text: `secret` is an "
+			"identity token"},
+	{"secret", PARAM_TEXT, .min = 1, .max = 16384, .help = "password for it"},
+	{"mirror_user", PARAM_TEXT, .max = 256, .help = "name for the login at the mirror"},
+	{"mirror_secret", PARAM_TEXT, .min = 1, .max = 16384, .help = "password for it"},
+	{"stream", PARAM_FLAG, .fallback = "false", .help = "send events about the progress"},
+};
+static const struct param import_rows[] = {
+	{"path", PARAM_TEXT, NEEDED, .min = 1, .max = PATH_MAX - 1,
+		.help = "file or directory on the engine's host: an OCI image layout; or a tar "
+			"archive of one, of what `docker save` writes, or of the files of a system"},
+	{"name", PARAM_TEXT, .min = 1, .max = IMAGE_NAME_BYTES,
+		.help = "name for the image; without it, the one that the archive has"},
+	{"ref", PARAM_TEXT, .min = 1, .max = IMAGE_NAME_BYTES,
+		.help = "name of the image among several in the archive"},
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "send events about the progress"},
 };
 static const struct param name_rows[] = {
@@ -263,7 +327,7 @@ static const struct param config_rows[] = {
 			"SHA-256 of its manifest, or of the index that has it"),                   \
 		GIVES("bytes", PARAM_COUNT, "size of its files"),                                  \
 		GIVES("files", PARAM_COUNT, "number of files, directories and links"),             \
-		GIVES("made_ms", PARAM_COUNT, "when it was pulled: milliseconds since 1970")
+		GIVES("made_ms", PARAM_COUNT, "when it came here: milliseconds since 1970")
 static const struct param get_rows[] = {
 	ABOUT_IMAGE,
 	{"layers", PARAM_OBJECTS, NEEDED, FIELDS(layer_rows),
@@ -292,6 +356,14 @@ static const struct operation rows[] = {
 		.is_for_operator = true, .has_events = true,
 		.example = "{'name': 'localhost:1/words'}",
 		.answer = "{'short_name': 'localhost:1/words:latest'}", .start = start_pull},
+	{"image.import", "Take an image from a file or directory of the engine's host",
+		ROWS(import_rows), RESULT(get_rows), .label = OPERATION_PROGRAM,
+		.limits = "As image.pull.",
+		.errors =
+			"denied|usage|not_found|protocol|limit|no_space|io|access|interrupted|box",
+		.is_for_operator = true, .has_events = true,
+		.example = "{'path': '/srv/words.tar', 'name': 'words'}",
+		.answer = "{'short_name': 'words:latest'}", .start = start_import},
 	{"image.list", "List the images", RESULT(list_rows), .label = OPERATION_PROGRAM,
 		.errors = "not_found", .example = "{}", .answer = "{'images': []}",
 		.start = start_list},

@@ -66,6 +66,16 @@ int image_end(struct image_run *run, int r, const struct err *err, int status)
 	return r < 0 ? cli_fail(err, run->args.json) : status;
 }
 
+int image_say(const struct image_run *run, const json_t *result)
+{
+	if (run->args.json)
+		return view_json(result);
+	size_t n = json_array_size(json_object_get(result, "layers"));
+	return printf("%s: %s, %zu layer%s, digest %.12s\n", json_get_text(result, "short_name"),
+		       num_format_bytes((uint64_t)json_get_int(result, "bytes")).text, n,
+		       n == 1 ? "" : "s", json_get_text(result, "digest")) < 0;
+}
+
 static json_t *name_params(const char *name)
 {
 	return json_pack("{s:s}", "name", name);
@@ -81,7 +91,7 @@ static const struct opt plain_opts[] = {
 
 static int print_table(const json_t *rows)
 {
-	static const char *const heads[] = {"IMAGE", "DIGEST", "SIZE", "LAYERS", "PULLED"};
+	static const char *const heads[] = {"IMAGE", "DIGEST", "SIZE", "LAYERS", "HERE SINCE"};
 	struct grid grid = grid_new(heads, ARRAY_LEN(heads), json_array_size(rows));
 	size_t i;
 	const json_t *row;
@@ -278,16 +288,18 @@ static int image_main(int argc, char **argv)
 }
 
 static const struct cmd *const subs[] = {
-	&cmd_image_pull, &cmd_image_ls, &cmd_image_inspect, &cmd_image_rm, &cmd_image_prune, NULL};
+	&cmd_image_pull, &cmd_image_import, &cmd_image_ls, &cmd_image_inspect, &cmd_image_rm,
+	&cmd_image_prune, NULL};
 static const char *const usage[] = {"image COMMAND [options]", NULL};
 static const struct cmd_example examples[] = {
 	{"get an image from Docker Hub", "retort image pull python:3.12"},
 	{"from another registry", "retort image pull ghcr.io/astral-sh/uv:latest"},
+	{"take one from docker on this host", "docker save app | retort image import -"},
 };
 const struct cmd cmd_image = {
 	.name = "image",
 	.alike = "images",
-	.summary = "Get images from registries, without a daemon",
+	.summary = "Get images from registries and archives, without a daemon",
 	.usage = usage,
 	.text = "The layers of images are unpacked once, and kept by their digests: two images with "
 		"the same layer share it.",

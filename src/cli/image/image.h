@@ -8,7 +8,8 @@
 #include <sys/types.h>
 
 struct image_args {
-	const char *state, *mirror;
+	const char *state, *ref;
+	struct opt_list mirrors;
 	uint64_t keep_ms;
 	bool json, quiet, help;
 	int color;
@@ -45,5 +46,8 @@ int image_begin(struct image_run *run, const struct cmd *cmd, int argc, char **a
 /* End the engine. Returns: the exit status: @status, or that of @err if @r is negative. */
 int image_end(struct image_run *run, int r, const struct err *err, int status);
 
-extern const struct cmd cmd_image_pull, cmd_image_ls, cmd_image_inspect, cmd_image_rm,
+/* Print what has become of an image. Returns: the exit status. */
+int image_say(const struct image_run *run, const json_t *result);
+
+extern const struct cmd cmd_image_import, cmd_image_pull, cmd_image_ls, cmd_image_inspect, cmd_image_rm,
 	cmd_image_prune;

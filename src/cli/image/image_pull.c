@@ -1,97 +1,16 @@
 /* The command `retort image pull`. SPDX-License-Identifier: Apache-2.0 */
 #include "cli/image/credential.h"
 #include "cli/image/image.h"
+#include "cli/image/image_progress.h"
 
 #include "base/json.h"
-#include "base/num.h"
-#include "cli/view.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { LAYERS_MAX = 128, HOST_BYTES = 256, BAR_COLUMNS = 24 };
+enum { HOST_BYTES = 256 };
 
-/* ---- progress ---- */
-
-/* What is known of a layer; `bytes` 0: nothing yet. */
-struct shown_layer {
-	uint64_t moved, bytes;
-	char phase; /* the first letter of the word */
-};
-
-struct progress {
-	const char *name;
-	bool is_drawn, is_terminal;
-	unsigned n_layers;
-	struct shown_layer layers[LAYERS_MAX];
-};
-
-/* Half of a layer's work is to download it, and half is to unpack it. */
-static double done_part(const struct progress *p, unsigned *n_done)
-{
-	double done = 0, all = 0;
-	*n_done = 0;
-	for (unsigned i = 0; i < p->n_layers; i++) {
-		const struct shown_layer *l = &p->layers[i];
-		double part = l->bytes ? (double)l->moved / (double)l->bytes : 0;
-		*n_done += l->phase == 'd' && l->moved == l->bytes && l->bytes > 0;
-		all += (double)MAX(l->bytes, 1U);
-		done += (double)l->bytes * (l->phase == 'u' ? 0.5 + part / 2 : part / 2);
-	}
-	return all > 0 ? done / all : 0;
-}
-
-static void draw(struct progress *p)
-{
-	unsigned n_done = 0;
-	char bar[BAR_COLUMNS + 1];
-	uint64_t moved = 0, bytes = 0;
-	double part = done_part(p, &n_done);
-	for (unsigned i = 0; i < p->n_layers; i++) {
-		const struct shown_layer *l = &p->layers[i];
-		bytes += l->bytes;
-		moved += l->phase == 'd' ? l->moved : l->bytes;
-	}
-	for (int i = 0; i < BAR_COLUMNS; i++)
-		bar[i] = (double)i < part * BAR_COLUMNS ? '#' : '.';
-	bar[BAR_COLUMNS] = '\0';
-	fprintf(stderr, "\r\033[K%.40s [%s] %s of %s", p->name, bar, num_format_bytes(moved).text,
-		num_format_bytes(bytes).text);
-	p->is_drawn = true;
-}
-
-static void on_event(void *arg, const json_t *event)
-{
-	struct progress *p = arg;
-	int64_t number = json_get_int(event, "number"), n = json_get_int(event, "of");
-	const char *phase = json_get_text(event, "phase");
-	if (strcmp(json_get_text(event, "event"), "progress") != 0 || number < 1 ||
-		number > LAYERS_MAX || n > LAYERS_MAX)
-		return;
-	struct shown_layer *l = &p->layers[number - 1];
-	p->n_layers = (unsigned)n;
-	bool is_done = strcmp(phase, "done") == 0;
-	*l = (struct shown_layer){.moved = (uint64_t)json_get_int(event, "moved"),
-		.bytes = (uint64_t)json_get_int(event, "bytes"),
-		.phase = is_done ? 'u' : phase[0]};
-	if (is_done)
-		l->moved = l->bytes;
-	if (p->is_terminal)
-		draw(p);
-	else if (is_done)
-		fprintf(stderr, "%s: layer %lld of %lld: %s\n", p->name, (long long)number,
-			(long long)n, json_get_text(event, "layer"));
-}
-
-static void end_progress(struct progress *p)
-{
-	if (p->is_drawn)
-		fputs("\r\033[K", stderr);
-	p->is_drawn = false;
-}
-
-/* ---- the command ---- */
+static const char hub[] = "docker.io";
 
 /* Write the host of the registry of an image, as the files of logins call it. */
 static void host_of(const char *name, char out[HOST_BYTES])
@@ -100,27 +19,58 @@ static void host_of(const char *name, char out[HOST_BYTES])
 	bool has_host = name[n] && n < HOST_BYTES &&
 		(memchr(name, '.', n) || memchr(name, ':', n) ||
 			(n == 9 && memcmp(name, "localhost", 9) == 0));
-	snprintf(out, HOST_BYTES, "%.*s", has_host ? (int)n : 9, has_host ? name : "docker.io");
+	snprintf(out, HOST_BYTES, "%.*s", has_host ? (int)n : (int)sizeof hub - 1,
+		has_host ? name : hub);
+}
+
+/* Return the mirror for the registry @host, of the rows [REGISTRY=]HOST[:PORT][/PATH]; or NULL. */
+static const char *mirror_for(const struct opt_list *rows, const char *host)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		const char *row = rows->item[i], *to = strchr(row, '=');
+		size_t n = to ? (size_t)(to - row) : sizeof hub - 1;
+		if (strlen(host) == n && strncmp(to ? row : hub, host, n) == 0)
+			return to ? to + 1 : row;
+	}
+	return NULL;
+}
+
+static int add_login(
+	json_t *params, const char *host, const char *user, const char *secret, struct err *err)
+{
+	cleanup_json json_t *login = NULL;
+	int r = credential_find(host, &login, err);
+	if (r < 0 || !login)
+		return r;
+	json_put_shared(params, user, json_object_get(login, "user"));
+	json_put_shared(params, secret, json_object_get(login, "secret"));
+	return 0;
 }
 
 static int pull(struct image_run *run, const char *name, json_t **result, struct err *err)
 {
-	char host[HOST_BYTES];
-	cleanup_json json_t *login = NULL;
-	struct progress progress = {.name = name, .is_terminal = term_is(STDERR_FILENO)};
-	const struct client_events events = {.arg = &progress, .event = on_event};
-	host_of(name, host);
-	int r = credential_find(host, &login, err);
-	if (r < 0)
-		return r;
+	char host[HOST_BYTES], mirror_host[HOST_BYTES];
+	struct image_progress progress;
+	const struct client_events events = {.arg = &progress, .event = image_progress_event};
 	json_t *params = json_need(json_object());
+	host_of(name, host);
+	const char *mirror = mirror_for(&run->args.mirrors, host);
 	json_put_text(params, "name", name);
-	json_put_text(params, "mirror", run->args.mirror);
 	json_put_bool(params, "stream", !run->args.quiet);
-	if (login)
-		(void)json_object_update(params, login);
+	int r = add_login(params, host, "user", "secret", err);
+	if (mirror) {
+		json_put_text(params, "mirror", mirror);
+		snprintf(mirror_host, sizeof mirror_host, "%.*s", (int)strcspn(mirror, "/"), mirror);
+		if (r == 0)
+			r = add_login(params, mirror_host, "mirror_user", "mirror_secret", err);
+	}
+	if (r < 0) {
+		json_decref(params);
+		return r;
+	}
+	image_progress_begin(&progress, name);
 	r = client_call(&run->client, "image.pull", params, &events, result, err);
-	end_progress(&progress);
+	image_progress_end(&progress);
 	return r;
 }
 
@@ -135,25 +85,19 @@ static int pull_main(int argc, char **argv)
 	for (int i = 0; r >= 0 && i < run.n_operands; i++) {
 		cleanup_json json_t *result = NULL;
 		r = pull(&run, run.operands[i], &result, &err);
-		if (r == 0 && run.args.json)
-			status |= view_json(result);
-		else if (r == 0)
-			status |= printf("%s: %s, %zu layers, digest %.12s\n",
-					  json_get_text(result, "short_name"),
-					  num_format_bytes((uint64_t)json_get_int(result, "bytes"))
-						  .text,
-					  json_array_size(json_object_get(result, "layers")),
-					  json_get_text(result, "digest")) < 0;
+		if (r == 0)
+			status |= image_say(&run, result);
 	}
 	return image_end(&run, r, &err, status);
 }
 
 static const struct opt opts[] = {
 	{.name = "mirror",
-		OPT_INTO_TEXT(struct image_args, mirror),
-		.arg = "HOST[:PORT]",
+		OPT_INTO_LIST(struct image_args, mirrors),
+		.arg = "[REGISTRY=]HOST[:PORT][/PATH]",
 		.group = "Options",
-		.help = "ask this host in place of the registry"},
+		.help = "ask this host first for images of the registry, docker.io if it is not "
+			"named (can be repeated)"},
 	{.name = "quiet",
 		.letter = 'q',
 		OPT_INTO_FLAG(struct image_args, quiet),

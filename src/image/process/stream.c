@@ -77,7 +77,7 @@ static la_ssize_t read_plain(struct archive *a, void *arg, const void **data)
 	uint64_t most = s->request->max_bytes + 1024 * s->request->max_entries + (64 << 20);
 	if (s->plain > most) {
 		s->has_failed = true;
-		(void)err_set(s->err, ERR_LIMIT, "the layer has more than %llu MiB",
+		(void)err_set(s->err, ERR_LIMIT, "the archive has more than %llu MiB",
 			(unsigned long long)(most >> 20));
 		s->lib->set_error(a, E2BIG, "too long");
 		return ARCHIVE_FATAL;
@@ -94,7 +94,7 @@ static int fail(struct stream *s, struct archive *a)
 		return -err_errno(s->err->code);
 	s->has_failed = true;
 	bool is_text = said && utf8_is_valid(said, strlen(said));
-	return err_set(s->err, ERR_USAGE, "the layer is no tar archive, or damaged: %.150s",
+	return err_set(s->err, ERR_USAGE, "this is no tar archive, or a damaged one: %.150s",
 		is_text ? said : "?");
 }
 

@@ -129,7 +129,7 @@ static int fail(struct err *err, const char *path)
 
 static int refuse(struct err *err, const char *path, const char *why)
 {
-	return err_set(err, ERR_USAGE, "the layer has %s, %s", show(path).text, why);
+	return err_set(err, ERR_USAGE, "the archive has %s, %s", show(path).text, why);
 }
 
 /* ---- directories ---- */
@@ -332,7 +332,7 @@ static int count_bytes(struct tree *t, uint64_t bytes, struct err *err)
 		return 0;
 	}
 	return err_fail(err, ERR_LIMIT, "allow more: --max-size",
-		"the layer has more than %llu MiB of files",
+		"the archive has more than %llu MiB of files",
 		(unsigned long long)(t->max_bytes >> 20));
 }
 
@@ -415,10 +415,10 @@ static int check(const struct tree *t, const struct tree_entry *e, const char *p
 	struct err *err)
 {
 	if (t->counts.entries > t->max_entries)
-		return err_set(err, ERR_LIMIT, "the layer has more than %llu files",
+		return err_set(err, ERR_LIMIT, "the archive has more than %llu files",
 			(unsigned long long)t->max_entries);
 	if (!path)
-		return refuse(err, e->path, "which leaves it");
+		return refuse(err, e->path, "which leads out of it");
 	if (bytes >= PATH_MAX || depth_of(path) >= LAYER_DEPTH_MAX)
 		return refuse(err, e->path, "which is too deep");
 	if ((e->kind == TREE_LINK || e->kind == TREE_HARD_LINK) && (!e->target || !e->target[0]))
@@ -465,7 +465,7 @@ int tree_write(struct tree *t, const void *data, size_t bytes, uint64_t at, stru
 	if (t->file_fd < 0)
 		return 0; /* of an entry without contents */
 	if (at > t->file_bytes || bytes > t->file_bytes - at)
-		return err_set(err, ERR_USAGE, "the layer has a file that is longer than it says");
+		return err_set(err, ERR_USAGE, "the archive has a file that is longer than it says");
 	for (size_t done = 0; done < bytes;) {
 		ssize_t n = pwrite(
 			t->file_fd, (const char *)data + done, bytes - done, (off_t)(at + done));

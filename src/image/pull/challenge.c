@@ -60,6 +60,9 @@ int challenge_read(struct challenge *out, const char *header, struct err *err)
 		return err_set(
 			err, ERR_AUTH, "the registry wants a login of a kind that is not known");
 	for (const char *at = skip_spaces(header + n); *at; at = skip_spaces(at)) {
+		size_t word = strcspn(at, "= \t,");
+		if (at[word] == ' ' || at[word] == '\t')
+			break; /* another kind of login, which is not taken */
 		at = read_param(out, at);
 		if (!at)
 			return err_set(err, ERR_PROTOCOL,

@@ -2,13 +2,14 @@
  * One layer of an image: looked for in the store, otherwise downloaded, checked, unpacked, and put
  * into its place.
  *
- *   WAITING      it is in the store (and then done), or another engine is at it, or its part is
- * read DOWNLOADING  to downloads/DIGEST, on which the engine has a lock; goes on after a failure
+ *   WAITING      it is in the store (and then done), or another engine is at it, or what there
+ *                is of it is read
+ *   DOWNLOADING  to downloads/DIGEST, on which the engine has a lock; goes on after a failure
  *   UNPACKING    by retort-unpack, into a directory of the store; a thread then gives it its name
  *
- * The name of a layer is the digest of the bytes that were downloaded, which is computed here, and
- * not by the process that parses them: whoever takes that process over can spoil the layer that it
- * works on, but no other.
+ * A layer in a file is not downloaded, only read. The name of a layer is the digest of its bytes
+ * before they are unpacked, which is computed here, and not by the process that parses them:
+ * whoever takes that process over can spoil the layer that it works on, but no other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +45,7 @@ enum {
 struct intake {
 	struct intake_order order;
 	enum intake_phase phase;
-	int part_fd; /* downloads/DIGEST, with the lock */
+	int part_fd; /* downloads/DIGEST, with the lock; or the file */
 	struct digest_state digest;
 	uint64_t have, had; /* bytes of the part; when it was last asked for */
 	unsigned n_tries;
@@ -62,6 +63,13 @@ struct intake {
 
 static void look(struct intake *in);
 static void download(struct intake *in);
+static void check(struct intake *in);
+static void begin_unpack(struct intake *in);
+
+static bool is_file(const struct intake *in)
+{
+	return !in->order.remote;
+}
 
 /* ---- the end ---- */
 
@@ -181,6 +189,8 @@ static int open_part(struct intake *in)
 static void remove_part(const struct intake *in)
 {
 	char path[PATH_MAX];
+	if (is_file(in) || in->part_fd < 0)
+		return;
 	snprintf(path, sizeof path, "%s/downloads/%s", layer_store_dir(in->order.store),
 		in->order.blob.digest);
 	(void)unlink(path);
@@ -200,7 +210,7 @@ static void perform_read(struct work *work)
 			in->have += (uint64_t)n;
 		}
 	free(chunk);
-	if (n == 0 && in->have <= in->order.blob.bytes)
+	if (is_file(in) || (n == 0 && in->have <= in->order.blob.bytes))
 		return;
 	(void)ftruncate(in->part_fd, 0);
 	(void)lseek(in->part_fd, 0, SEEK_SET);
@@ -216,6 +226,10 @@ static void on_read(struct work *work)
 		maybe_close(in);
 		return;
 	}
+	if (is_file(in)) {
+		check(in);
+		return;
+	}
 	in->phase = INTAKE_DOWNLOADING;
 	download(in);
 }
@@ -226,8 +240,7 @@ static void look(struct intake *in)
 	struct err err;
 	in->phase = INTAKE_WAITING;
 	if (layer_use(&in->use, in->order.store, in->order.blob.digest, &err) == 0) {
-		if (in->part_fd >= 0)
-			remove_part(in);
+		remove_part(in);
 		read_about(in);
 		finish(in);
 		return;
@@ -248,6 +261,10 @@ static void look(struct intake *in)
 		(void)err_sys(&err, file_code(-r), -r, "write to %.150s/downloads",
 			layer_store_dir(in->order.store));
 		fail(in, &err);
+		return;
+	}
+	if (is_file(in) && in->order.is_checked) {
+		begin_unpack(in);
 		return;
 	}
 	in->is_working = true;
@@ -373,11 +390,13 @@ static void check(struct intake *in)
 		begin_unpack(in);
 		return;
 	}
-	restart(in);
+	if (!is_file(in))
+		restart(in);
 	remove_part(in);
-	(void)err_set(&err, ERR_PROTOCOL,
-		"the layer %.12s… has the digest %.12s…: it was changed on its way, or is damaged there",
-		in->order.blob.digest, digest);
+	(void)err_set(&err, ERR_PROTOCOL, "the layer %.12s… has the digest %.12s…: %s",
+		in->order.blob.digest, digest,
+		is_file(in) ? "its file is damaged"
+			    : "it was changed on its way, or is damaged there");
 	fail(in, &err);
 }
 
@@ -437,8 +456,10 @@ static void on_first(uv_timer_t *timer)
 void intake_start(struct intake **out, const struct intake_order *order)
 {
 	struct intake *in = xnew(struct intake);
-	*in = (struct intake){
-		.order = *order, .part_fd = -1, .build = LAYER_BUILD_INIT, .use = LAYER_USE_INIT};
+	*in = (struct intake){.order = *order,
+		.part_fd = order->source,
+		.build = LAYER_BUILD_INIT,
+		.use = LAYER_USE_INIT};
 	(void)uv_timer_init(order->loop, &in->timer);
 	in->timer.data = in;
 	*out = in;

@@ -1,4 +1,4 @@
-/* A layer on its way from a registry into the store. SPDX-License-Identifier: Apache-2.0 */
+/* A layer on its way into the store, from a registry or a file. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
 #include "base/err.h"
@@ -16,7 +16,9 @@ enum intake_phase { INTAKE_WAITING, INTAKE_DOWNLOADING, INTAKE_UNPACKING, INTAKE
 struct intake_order {
 	uv_loop_t *loop;
 	struct layer_store *store;
-	struct remote *remote;
+	struct remote *remote; /* where the layer is, or NULL: */
+	int source;	       /* a file that is the layer, and becomes the intake's; or -1 */
+	bool is_checked;       /* the file certainly has the digest */
 	struct image_blob blob;
 	const char *diff; /* digest of the layer before it was compressed; borrowed */
 	/* Called when something has moved; @moved: bytes downloaded, or read for unpacking. */

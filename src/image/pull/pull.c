@@ -1,7 +1,6 @@
 /*
- * Pulling an image: the manifest, through an index if there is one; the configuration; the layers,
- * PULLS_AT_ONCE at a time; and then the record. If anything fails, the layers that are whole stay
- * in the store until it is next swept, so that another try finds them.
+ * Pulling an image: the manifest, through an index if there is one; the configuration; and the
+ * layers. A mirror that does not have the image, or does not answer, is left for the registry.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,30 +10,22 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/timer.h"
-#include "base/work.h"
-#include "image/image_store.h"
 #include "image/manifest.h"
+#include "image/pull/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { PULLS_AT_ONCE = 3, DOCUMENT_TRIES = 4, DOCUMENT_RETRY_MS = 1000 };
+enum { DOCUMENT_TRIES = 4, DOCUMENT_RETRY_MS = 1000 };
 
-enum pull_stage { PULL_MANIFEST, PULL_CONFIG, PULL_LAYERS, PULL_RECORD };
-
-struct layer {
-	struct pull *pull;
-	struct intake *intake;
-	unsigned number;
-	json_t *about;
-};
+enum pull_stage { PULL_MANIFEST, PULL_CONFIG, PULL_LAYERS };
 
 struct pull {
 	struct pull_order order;
-	struct image_ref ref;
-	char *mirror, *user, *secret;
+	struct image_ref ref, at; /* what the image is called, and where it is got */
+	struct login login, mirror_login;
+	bool is_mirror; /* `at` is the mirror */
 	struct remote *remote;
 	enum pull_stage stage;
 	/* The document that is being got, and the digest that it has to have; "": any. */
@@ -46,16 +37,45 @@ struct pull {
 	uv_timer_t timer;
 	struct image_manifest manifest;
 	json_t *config, *about;
-	struct layer layers[IMAGE_LAYERS_MAX];
-	unsigned n_begun, n_over, n_open;
-	struct work work;
+	struct assembly *assembly;
 	bool is_ending;
 	struct err err; /* code ERR_NONE: all is well */
 };
 
 static void get_document(struct pull *p);
 
+/* ---- logins ---- */
+
+static char *copy(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+static struct login copy_login(struct login login)
+{
+	return (struct login){.user = copy(login.user), .secret = copy(login.secret)};
+}
+
+static void free_login(struct login login)
+{
+	char *secret = (char *)(uintptr_t)login.secret;
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	free(secret);
+	free((char *)(uintptr_t)login.user);
+}
+
 /* ---- the end ---- */
+
+static void free_pull(struct pull *p)
+{
+	json_decref(p->config);
+	json_decref(p->about);
+	buf_done(&p->text);
+	free_login(p->login);
+	free_login(p->mirror_login);
+	free(p);
+}
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -63,34 +83,17 @@ static void on_closed(uv_handle_t *handle)
 	const struct pull_order order = p->order;
 	const struct err err = p->err;
 	json_t *about = take_ptr(p->about);
-	for (unsigned i = 0; i < IMAGE_LAYERS_MAX; i++)
-		json_decref(p->layers[i].about);
-	json_decref(p->config);
-	buf_done(&p->text);
-	free(p->mirror);
-	free(p->user);
-	if (p->secret)
-		explicit_bzero(p->secret, strlen(p->secret));
-	free(p->secret);
-	free(p);
+	free_pull(p);
 	order.done(
 		order.arg, err.code == ERR_NONE ? about : NULL, err.code == ERR_NONE ? NULL : &err);
 	json_decref(about);
 }
 
-static void maybe_free(struct pull *p)
+static void on_assembly_closed(void *arg)
 {
-	if (p->n_open > 0)
-		return;
+	struct pull *p = arg;
 	remote_close(take_ptr(p->remote));
 	uv_close((uv_handle_t *)&p->timer, on_closed);
-}
-
-static void on_layer_closed(void *arg)
-{
-	struct layer *layer = arg;
-	layer->pull->n_open--;
-	maybe_free(layer->pull);
 }
 
 /* Not in a callback of the remote, which is closed here. */
@@ -99,12 +102,10 @@ static void on_end(uv_timer_t *timer)
 	struct pull *p = timer->data;
 	if (p->get)
 		remote_cancel(take_ptr(p->get));
-	bool has_layers = p->n_open > 0;
-	for (unsigned i = 0; i < p->n_begun; i++)
-		if (p->layers[i].intake)
-			intake_close(take_ptr(p->layers[i].intake), on_layer_closed);
-	if (!has_layers)
-		maybe_free(p);
+	if (p->assembly)
+		assembly_close(take_ptr(p->assembly), on_assembly_closed);
+	else
+		on_assembly_closed(p);
 }
 
 static void end(struct pull *p, const struct err *err)
@@ -121,116 +122,39 @@ void pull_cancel(struct pull *p)
 {
 	struct err err;
 	(void)err_set(&err, ERR_INTERRUPTED, "the pull was ended; what was downloaded is kept");
-	if (p->stage != PULL_RECORD)
+	if (!p->assembly || !assembly_is_recording(p->assembly))
 		end(p, &err);
-}
-
-/* Return the first layer of the image with this digest: an image may have a layer twice. */
-static unsigned first_of(const struct pull *p, unsigned number)
-{
-	unsigned i = 0;
-	while (strcmp(p->manifest.layers[i].digest, p->manifest.layers[number].digest) != 0)
-		i++;
-	return i;
-}
-
-/* ---- the record ---- */
-
-static void perform_record(struct work *work)
-{
-	struct pull *p = container_of(work, struct pull, work);
-	(void)image_store_put(p->order.store, p->about, &p->err);
-}
-
-static void on_recorded(struct work *work)
-{
-	struct pull *p = container_of(work, struct pull, work);
-	end(p, NULL);
-}
-
-static void write_record(struct pull *p)
-{
-	char name[IMAGE_NAME_BYTES];
-	struct timespec now;
-	json_t *layers = json_need(json_array());
-	int64_t bytes = 0, files = 0;
-	p->stage = PULL_RECORD;
-	for (unsigned i = 0; i < p->manifest.n_layers; i++) {
-		const json_t *about = p->layers[first_of(p, i)].about;
-		json_add_shared(layers, about);
-		bytes += json_get_int(about, "bytes");
-		files += json_get_int(about, "files");
-	}
-	image_ref_name(&p->ref, name);
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	p->about = json_need(json_pack("{s:s, s:s, s:o, s:O, s:I, s:I, s:I}", "name", name,
-		"digest", p->digest, "layers", layers, "config", p->config, "bytes",
-		(json_int_t)bytes, "files", (json_int_t)files, "made_ms",
-		(json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000));
-	work_begin(p->order.loop, WORK_READ, &p->work, perform_record, on_recorded);
 }
 
 /* ---- layers ---- */
 
-static void begin_layers(struct pull *p);
-
-static void on_progress(void *arg, enum intake_phase phase, uint64_t moved)
+static void on_assembled(void *arg, const json_t *about, const struct err *err)
 {
-	const struct layer *layer = arg;
-	const struct pull *p = layer->pull;
-	const struct image_blob *blob = &p->manifest.layers[layer->number];
+	struct pull *p = arg;
+	p->about = json_incref(json_unconst(about));
+	end(p, err);
+}
+
+static void on_progress(void *arg, const struct pull_progress *progress)
+{
+	const struct pull *p = arg;
 	if (p->order.progress && !p->is_ending)
-		p->order.progress(p->order.arg,
-			&(struct pull_progress){.digest = blob->digest,
-				.layer = layer->number,
-				.n_layers = p->manifest.n_layers,
-				.phase = phase,
-				.moved = moved,
-				.bytes = blob->bytes});
-}
-
-static void on_layer(void *arg, const json_t *about, const struct err *err)
-{
-	struct layer *layer = arg;
-	struct pull *p = layer->pull;
-	p->n_over++;
-	if (err) {
-		end(p, err);
-		return;
-	}
-	layer->about = json_incref(json_unconst(about));
-	on_progress(layer, INTAKE_DONE, p->manifest.layers[layer->number].bytes);
-	begin_layers(p);
-}
-
-static void begin_layer(struct pull *p, unsigned number)
-{
-	struct layer *layer = &p->layers[number];
-	const json_t *diffs = json_object_get(p->config, "diffs");
-	*layer = (struct layer){.pull = p, .number = number};
-	if (first_of(p, number) != number) {
-		p->n_over++;
-		return;
-	}
-	const struct intake_order order = {.loop = p->order.loop,
-		.store = p->order.store,
-		.remote = p->remote,
-		.blob = p->manifest.layers[number],
-		.diff = json_string_value(json_array_get(diffs, number)),
-		.progress = on_progress,
-		.done = on_layer,
-		.arg = layer};
-	p->n_open++;
-	intake_start(&layer->intake, &order);
+		p->order.progress(p->order.arg, progress);
 }
 
 static void begin_layers(struct pull *p)
 {
-	while (!p->is_ending && p->n_begun < p->manifest.n_layers &&
-		p->n_begun - p->n_over < PULLS_AT_ONCE)
-		begin_layer(p, p->n_begun++);
-	if (!p->is_ending && p->n_over == p->manifest.n_layers)
-		write_record(p);
+	struct assembly_order order = {.loop = p->order.loop,
+		.store = p->order.store,
+		.name = p->ref,
+		.manifest = &p->manifest,
+		.config = p->config,
+		.remote = p->remote,
+		.progress = on_progress,
+		.done = on_assembled,
+		.arg = p};
+	memcpy(order.digest, p->digest, sizeof order.digest);
+	assembly_start(&p->assembly, &order);
 }
 
 /* ---- documents ---- */
@@ -279,6 +203,30 @@ static void on_retry(uv_timer_t *timer)
 	get_document(timer->data);
 }
 
+static int open_remote(struct pull *p, struct err *err)
+{
+	const struct remote_config config = {.loop = p->order.loop,
+		.image = &p->ref,
+		.at = &p->at,
+		.login = p->is_mirror ? p->mirror_login : p->login};
+	return remote_open(&p->remote, &config, err);
+}
+
+/* Leave the mirror. Not in a callback of the remote, which is closed here. */
+static void on_fall_back(uv_timer_t *timer)
+{
+	struct pull *p = timer->data;
+	struct err err;
+	remote_close(take_ptr(p->remote));
+	p->is_mirror = false;
+	p->at = p->ref;
+	p->n_tries = 0;
+	if (open_remote(p, &err) < 0)
+		end(p, &err);
+	else
+		get_document(p);
+}
+
 static int on_data(void *arg, const char *data, size_t bytes)
 {
 	struct pull *p = arg;
@@ -293,6 +241,8 @@ static void on_document(void *arg, bool is_cut, uint64_t wait_ms, const struct e
 	if (err && is_cut && ++p->n_tries < DOCUMENT_TRIES) {
 		timer_start(&p->timer, on_retry,
 			wait_ms ? wait_ms : (uint64_t)DOCUMENT_RETRY_MS * p->n_tries, 0);
+	} else if (err && p->is_mirror && !p->digest[0]) {
+		timer_start(&p->timer, on_fall_back, 0, 0);
 	} else if (err) {
 		end(p, err);
 	} else if (take_document(p, &wrong) < 0) {
@@ -327,32 +277,35 @@ static void get_document(struct pull *p)
 
 /* ---- the start ---- */
 
-static char *copy(const char *text)
+/* Find out where the image is on the mirror, a HOST[:PORT][/PATH]. */
+static int find_mirror(struct pull *p, const char *mirror, struct err *err)
 {
-	return text ? xstrdup(text) : NULL;
+	char name[2 * IMAGE_NAME_BYTES];
+	snprintf(name, sizeof name, "%s/%s", mirror, p->ref.path);
+	size_t n = strcspn(mirror, "/");
+	if (image_ref_parse(&p->at, name, err) < 0 || strlen(p->at.host) != n ||
+		strncmp(p->at.host, mirror, n) != 0)
+		return err_fail(err, ERR_USAGE, "a mirror is HOST[:PORT][/PATH]",
+			"no mirror: \"%.100s\"", mirror);
+	p->is_mirror = true;
+	return 0;
 }
 
 int pull_start(struct pull **out, const struct pull_order *order, struct err *err)
 {
 	struct pull *p = xnew(struct pull);
 	p->order = *order;
-	p->mirror = copy(order->mirror);
-	p->user = copy(order->user);
-	p->secret = copy(order->secret);
+	p->login = copy_login(order->login);
+	p->mirror_login = copy_login(order->mirror_login);
 	p->text = BUF_INIT(IMAGE_DOCUMENT_BYTES);
 	int r = image_ref_parse(&p->ref, order->name, err);
-	const struct remote_config config = {.loop = order->loop,
-		.image = &p->ref,
-		.mirror = p->mirror,
-		.user = p->user,
-		.secret = p->secret};
+	p->at = p->ref;
+	if (r == 0 && order->mirror)
+		r = find_mirror(p, order->mirror, err);
 	if (r == 0)
-		r = remote_open(&p->remote, &config, err);
+		r = open_remote(p, err);
 	if (r < 0) {
-		free(p->mirror);
-		free(p->user);
-		free(p->secret);
-		free(p);
+		free_pull(p);
 		return r;
 	}
 	memcpy(p->wanted, p->ref.digest, sizeof p->wanted);

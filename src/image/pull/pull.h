@@ -2,7 +2,8 @@
 #pragma once
 
 #include "base/err.h"
-#include "image/pull/intake.h"
+#include "image/pull/assembly.h"
+#include "image/pull/remote.h"
 #include "image/reference.h"
 #include "layer/layer_store.h"
 
@@ -11,20 +12,13 @@
 
 struct pull;
 
-/* What becomes of a layer: of @bytes, @moved are downloaded or unpacked. */
-struct pull_progress {
-	const char *digest;
-	unsigned layer, n_layers; /* from 0, the lowest first */
-	enum intake_phase phase;
-	uint64_t moved, bytes;
-};
-
 struct pull_order {
 	uv_loop_t *loop;
 	struct layer_store *store; /* borrowed until `done` */
 	const char *name;	   /* as image_ref_parse() */
-	const char *mirror;	   /* a host that is asked first, or NULL */
-	const char *user, *secret; /* as struct remote_config; or NULL */
+	/* HOST[:PORT][/PATH] that is asked first, or NULL. */
+	const char *mirror;
+	struct login login, mirror_login; /* for the registry, and for the mirror */
 	/* May be NULL. */
 	void (*progress)(void *arg, const struct pull_progress *progress);
 	/* Called once, from the loop, also after pull_cancel(). @about: the record of the image,
@@ -33,7 +27,8 @@ struct pull_order {
 	void *arg;
 };
 
-/* Begin. All of @order is copied. Errors: ERR_USAGE: no name; those of remote_open(). Then `done`
+/* Begin. All of @order is copied. Errors: ERR_USAGE: no name, no
+ * mirror; those of remote_open(). Then `done`
  * is not called. */
 int pull_start(struct pull **out, const struct pull_order *order, struct err *err);
 /* End it soon, with ERR_INTERRUPTED. */

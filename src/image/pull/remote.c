@@ -110,6 +110,7 @@ static const char *said(const struct remote_get *g, json_t **root)
 static void finish_status(struct remote_get *g)
 {
 	const struct image_ref *image = g->remote->config.image;
+	const char *host = g->remote->config.at->host;
 	cleanup_json json_t *root = NULL;
 	char name[IMAGE_NAME_BYTES];
 	const char *why = said(g, &root);
@@ -119,28 +120,27 @@ static void finish_status(struct remote_get *g)
 	if (g->status == 404 && g->order.kind == REMOTE_MANIFEST)
 		(void)err_set(&err, ERR_NOT_FOUND, "no image %.150s", image_ref_short(name));
 	else if (g->status == 429)
-		(void)err_set(&err, ERR_QUOTA, "%.100s: too many requests%s%.80s", image->host,
+		(void)err_set(&err, ERR_QUOTA, "%.100s: too many requests%s%.80s", host,
 			why[0] ? ": " : "", why);
 	else
 		(void)err_set(&err, ERR_UNREACHABLE, "%.100s: status %d%s%.100s",
-			g->is_foreign ? "the server of the layers" : image->host, g->status,
+			g->is_foreign ? "the server of the layers" : host, g->status,
 			why[0] ? ": " : "", why);
 	finish(g, is_busy, &err);
 }
 
 static void finish_denied(struct remote_get *g)
 {
-	const struct image_ref *image = g->remote->config.image;
+	const char *host = g->remote->config.at->host;
 	char name[IMAGE_NAME_BYTES];
 	struct err err;
-	image_ref_name(image, name);
+	image_ref_name(g->remote->config.image, name);
 	(void)err_set(&err, ERR_AUTH, "%.100s: %s", image_ref_short(name),
-		g->remote->config.secret
+		g->remote->config.login.secret
 			? "the registry refuses the login, or there is no such image"
 			: "it needs a login, or there is no such image");
 	(void)err_hint(&err, "log in with `docker login %.100s` or `podman login %.60s`",
-		strcmp(image->host, "docker.io") == 0 ? "" : image->host,
-		strcmp(image->host, "docker.io") == 0 ? "docker.io" : image->host);
+		strcmp(host, "docker.io") == 0 ? "" : host, host);
 	finish(g, false, &err);
 }
 
@@ -158,7 +158,7 @@ static void set_authorization(struct remote *r, char *value)
 /* Return "Basic …", or NULL. Owns: the caller frees. */
 static char *basic(const struct remote *r)
 {
-	const char *user = r->config.user, *secret = r->config.secret;
+	const char *user = r->config.login.user, *secret = r->config.login.secret;
 	cleanup_wipe_buf struct buf plain = BUF_INIT(AUTH_BYTES), out = BUF_INIT(2 * AUTH_BYTES);
 	if (!user || !user[0] || !secret || buf_addf(&plain, "%s:%s", user, secret) < 0)
 		return NULL;
@@ -207,12 +207,12 @@ static void on_token(void *arg, const struct net_result *result)
 		end_login(r, &result->err);
 	} else if (result->status == 401 || result->status == 403) {
 		(void)err_fail(&err, ERR_AUTH, "log in again, for example with `docker login`",
-			"%.100s refuses the login", r->config.image->host);
+			"%.100s refuses the login", r->config.at->host);
 		end_login(r, &err);
 	} else if (!token[0] || strpbrk(token, "\r\n") ||
 		buf_addf(&value, "Bearer %s", token) < 0) {
 		(void)err_set(&err, ERR_UNREACHABLE,
-			"%.100s: the server of tokens gave none (status %d)", r->config.image->host,
+			"%.100s: the server of tokens gave none (status %d)", r->config.at->host,
 			result->status);
 		end_login(r, &err);
 	} else {
@@ -233,9 +233,9 @@ static int ask_token(struct remote *r, const struct challenge *c, struct err *er
 {
 	char url[NET_URL_BYTES];
 	cleanup_wipe_buf struct buf form = BUF_INIT(AUTH_BYTES * 3);
-	const char *user = r->config.user;
-	bool is_identity = user && !user[0] && r->config.secret;
-	int bad = challenge_url(c, r->config.image->path, r->is_local, url, sizeof url, err);
+	const char *user = r->config.login.user;
+	bool is_identity = user && !user[0] && r->config.login.secret;
+	int bad = challenge_url(c, r->config.at->path, r->is_local, url, sizeof url, err);
 	if (bad < 0)
 		return bad;
 	char *login = basic(r);
@@ -248,7 +248,7 @@ static int ask_token(struct remote *r, const struct challenge *c, struct err *er
 		add_form(&form, "service", c->service);
 		add_form(&form, "scope", c->scope);
 		add_form(&form, "client_id", "retort");
-		add_form(&form, "refresh_token", r->config.secret);
+		add_form(&form, "refresh_token", r->config.login.secret);
 	}
 	r->token_text = BUF_INIT(TOKEN_BYTES);
 	const struct net_request request = {.url = url,
@@ -329,7 +329,7 @@ static void follow(struct remote_get *g)
 		g->n_redirections++ == REDIRECTIONS_MAX) {
 		(void)err_set(&err, ERR_PROTOCOL,
 			"%.100s sends on to \"%.80s\", which is not followed",
-			g->remote->config.image->host, to);
+			g->remote->config.at->host, to);
 		finish(g, false, &err);
 		return;
 	}
@@ -407,7 +407,7 @@ static int start_get(struct remote_get *g, struct err *err)
 	char range[48];
 	if (!g->url[0])
 		snprintf(g->url, sizeof g->url, "%s://%s/v2/%s/%s", r->is_plain ? "http" : "https",
-			r->host, r->config.image->path, g->part);
+			r->host, r->config.at->path, g->part);
 	headers[n++] =
 		(struct net_header){"Accept", g->order.kind == REMOTE_MANIFEST ? accepted : "*/*"};
 	if (r->authorization && !g->is_foreign)
@@ -460,7 +460,7 @@ int remote_get(struct remote_get **out, struct remote *r, const struct remote_or
 int remote_open(struct remote **out, const struct remote_config *config, struct err *err)
 {
 	struct remote *r = xnew(struct remote);
-	const char *host = config->image->host;
+	const char *host = config->at->host;
 	*out = NULL;
 	r->config = *config;
 	int bad = net_open(&r->net, config->loop, err);
@@ -468,14 +468,10 @@ int remote_open(struct remote **out, const struct remote_config *config, struct 
 		free(r);
 		return bad;
 	}
-	if (config->mirror)
-		host = config->mirror;
-	else if (strcmp(host, "docker.io") == 0)
+	if (strcmp(host, "docker.io") == 0)
 		host = "registry-1.docker.io";
 	snprintf(r->host, sizeof r->host, "%s", host);
-	struct image_ref at = {.host = ""};
-	snprintf(at.host, sizeof at.host, "%s", host);
-	r->is_local = r->is_plain = image_ref_is_local(&at);
+	r->is_local = r->is_plain = image_ref_is_local(config->at);
 	*out = r;
 	return 0;
 }

@@ -12,15 +12,17 @@
 struct remote;
 struct remote_get;
 
+/* Who asks: NULL: nobody in particular. With the user "", the secret is an identity token. */
+struct login {
+	const char *user, *secret;
+};
+
 struct remote_config {
 	uv_loop_t *loop;
-	const struct image_ref *image; /* borrowed until remote_close() */
-	/* Another host that is asked in place of the registry's, or NULL; borrowed. */
-	const char *mirror;
-	/* Who asks, for the registry or its token server; NULL: nobody in particular. With @user
-	 * "",
-	 * @secret is an identity token. Borrowed. */
-	const char *user, *secret;
+	/* The image, and the host and path where it is got, which are others if that is a mirror.
+	 * Borrowed until remote_close(). */
+	const struct image_ref *image, *at;
+	struct login login; /* for the host of `at`, or its server of tokens; borrowed */
 };
 
 /* Owns: the caller ends *@out with remote_close(). Errors: those of net_open(). */
