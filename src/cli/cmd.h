@@ -114,9 +114,9 @@ extern const struct cmd *const cmd_table[];
 extern const struct cmd cmd_root;
 
 extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_exec, cmd_attach, cmd_ps, cmd_port,
-	cmd_cp, cmd_ssh_config, cmd_ssh_proxy, cmd_template, cmd_image, cmd_kernel, cmd_kernel_install,
-	cmd_serve, cmd_mcp, cmd_agent, cmd_replay, cmd_plan, cmd_tools, cmd_doctor, cmd_completion,
-	cmd_version, cmd_help;
+	cmd_cp, cmd_ssh_config, cmd_ssh_proxy, cmd_template, cmd_image, cmd_kernel,
+	cmd_kernel_install, cmd_serve, cmd_mcp, cmd_agent, cmd_replay, cmd_plan, cmd_tools,
+	cmd_doctor, cmd_completion, cmd_version, cmd_help;
 
 /* Find a command or subcommand by its full name, such as "run" or "session new". */
 const struct cmd *cmd_find(const char *name);

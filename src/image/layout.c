@@ -48,8 +48,8 @@ static int load(int dir, const char *path, struct buf *out, struct err *err)
 		return fd;
 	*out = BUF_INIT(IMAGE_DOCUMENT_BYTES);
 	int r = file_read_fd(out, fd);
-	return r < 0 ? err_sys(err, r == -E2BIG ? ERR_LIMIT : ERR_IO, -r, "read %.150s of the image",
-			       path)
+	return r < 0 ? err_sys(err, r == -E2BIG ? ERR_LIMIT : ERR_IO, -r,
+			       "read %.150s of the image", path)
 		     : 0;
 }
 
@@ -134,8 +134,8 @@ static int refuse_names(const char *ref, const char *list, struct err *err)
 	if (ref)
 		return err_set(err, ERR_NOT_FOUND, "no image is called \"%.80s\", but: %s", ref,
 			list[0] ? list : "there is none at all");
-	return err_fail(err, ERR_USAGE, "choose one: --ref NAME", "there are several images: %s",
-		list);
+	return err_fail(
+		err, ERR_USAGE, "choose one: --ref NAME", "there are several images: %s", list);
 }
 
 /* ---- an OCI layout ---- */
@@ -191,8 +191,8 @@ static int read_manifest(struct layout *out, const json_t *index, struct err *er
 	if (r < 0)
 		return err_set(err, ERR_LIMIT, "index.json of the image is too long");
 	for (int depth = 0;; depth++) {
-		r = image_manifest_read(buf_str(&text), text.bytes, image_architecture(),
-			&is_index, &chosen, &out->manifest, err);
+		r = image_manifest_read(buf_str(&text), text.bytes, image_architecture(), &is_index,
+			&chosen, &out->manifest, err);
 		if (r < 0 || !is_index)
 			return r;
 		if (depth == INDEX_DEPTH_MAX)
@@ -333,7 +333,8 @@ bool layout_read(struct layout *out, int dir, const char *ref, struct err *err)
 	cleanup_json json_t *list = load_json(dir, "manifest.json", err);
 	/* A system may have a file of this name, too. */
 	const json_t *first = json_array_get(list, 0);
-	if (!json_get_text(first, "Config")[0] || !json_is_array(json_object_get(first, "Layers"))) {
+	if (!json_get_text(first, "Config")[0] ||
+		!json_is_array(json_object_get(first, "Layers"))) {
 		err->code = ERR_NONE;
 		return false;
 	}

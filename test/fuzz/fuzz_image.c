@@ -73,7 +73,8 @@ static void check_manifest(const char *text, size_t bytes)
 
 static void check_config(const char *text, size_t bytes)
 {
-	static const char *const lists[] = {"env", "entrypoint", "cmd", "shell", "ports", "volumes"};
+	static const char *const lists[] = {
+		"env", "entrypoint", "cmd", "shell", "ports", "volumes"};
 	static const char *const texts[] = {"workdir", "user", "stop_signal", "created"};
 	struct err err = {0};
 	cleanup_json json_t *got = image_config_read(text, bytes, "amd64", 1, &err);

@@ -40,8 +40,9 @@ static void fill(struct part *parts, unsigned number, const uint8_t *from, size_
 	}
 	digest_text(part->digest, buf_str(&part->text), part->text.bytes);
 	snprintf(part->name, sizeof part->name, "layout/%s",
-		number == 0 ? "index.json" : number == 1 ? "manifest.json"
-							 : (char[]){(char)('0' + number), '\0'});
+		number == 0	      ? "index.json"
+			: number == 1 ? "manifest.json"
+				      : (char[]){(char)('0' + number), '\0'});
 	snprintf(part->blob, sizeof part->blob, "layout/blobs/sha256/%s", part->digest);
 	const uint8_t *data = (const uint8_t *)buf_str(&part->text);
 	fuzz_put(part->name, data, part->text.bytes);
@@ -63,7 +64,8 @@ static void check(const struct layout *l)
 	for (unsigned i = 0; i < l->manifest.n_layers; i++) {
 		cleanup_fd int fd = layout_open(l, i, &err);
 		MUST(fd >= 0 || err.code != ERR_NONE);
-		MUST(fd < 0 || lseek(fd, 0, SEEK_END) <= PART_BYTES); /* none of another directory */
+		MUST(fd < 0 ||
+			lseek(fd, 0, SEEK_END) <= PART_BYTES); /* none of another directory */
 	}
 }
 

@@ -60,7 +60,8 @@ static void check_neighbour(int dir)
 	struct stat st;
 	cleanup_fd int fd = openat(dir, "secret", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	MUST(fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 1 && (st.st_mode & 07777) == 0644);
-	MUST(read(fd, text, sizeof text) == sizeof secret && memcmp(text, secret, sizeof secret) == 0);
+	MUST(read(fd, text, sizeof text) == sizeof secret &&
+		memcmp(text, secret, sizeof secret) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

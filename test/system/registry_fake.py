@@ -96,6 +96,10 @@ class Registry:
         self.busy = 0           # the next so many answers are status 429
         self.redirect = None    # another Registry, which has the blobs
         self.ignores_range = False
+        self.sends_on = None    # where manifests are said to be
+        self.says = None        # the body of an answer with status 400
+        self.endless = False    # layers are longer than they are
+        self.accepts = True     # the token that it has given itself
         registry = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -153,7 +157,7 @@ class Registry:
         to.wfile.write(body)
 
     def may(self, to):
-        return self.user is None or to.headers.get("Authorization") in ("Bearer the-token", self.basic())
+        return self.accepts and (self.user is None or to.headers.get("Authorization") in ("Bearer the-token", self.basic()))
 
     def basic(self):
         return "Basic " + base64.b64encode(f"{self.user}:{self.secret}".encode()).decode()
@@ -180,6 +184,10 @@ class Registry:
             self.say(to, 401, b"{}", WWW_Authenticate=challenge)
         elif not found:
             self.say(to, 404, b"{}")
+        elif self.says:
+            self.say(to, 418, self.says)
+        elif self.sends_on is not None:
+            self.say(to, 307, Location=self.sends_on)
         elif found[2] == "manifests":
             text = self.documents.get((found[1], found[3]))
             self.say(to, 200 if text else 404, text or b'{"errors": [{"message": "manifest unknown"}]}')
@@ -188,7 +196,8 @@ class Registry:
         elif found[3] not in self.blobs:
             self.say(to, 404, b'{"errors": [{"message": "blob unknown"}]}')
         else:
-            self.give_blob(to, self.blobs[found[3]])
+            data = self.blobs[found[3]]
+            self.give_blob(to, data + b"x" * (1 << 20) if self.endless and data[:1] != b"{" else data)
 
     def give_blob(self, to, data):
         at = re.fullmatch(r"bytes=(\d+)-", to.headers.get("Range", ""))

@@ -11,62 +11,21 @@ import sys
 import tarfile
 import tempfile
 import threading
-import unittest
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 import web  # noqa: E402
+from image_case import Case  # noqa: E402
 from registry_fake import ARCHITECTURE, Image, Registry, archive, digest, entry, index, layer  # noqa: E402
 
 IDENTITY = "user"
 BIG = os.urandom(3 << 20)
 
 
-class Case(harness.Case):
-    def setUp(self):
-        super().setUp()
-        self.state = tempfile.mkdtemp(prefix="i", dir=harness.TMP)
-        self.registry = Registry()
-        self.addCleanup(self.registry.close)
-
-    def image(self, *args, env=None, **more):
-        return harness.retort("image", *args, "--state", self.state, env=env, **more)
-
-    def name(self, name, registry=None):
-        return f"{(registry or self.registry).host}/{name}"
-
-    def pull(self, name="app", *args, registry=None, env=None):
-        done = self.image("pull", self.name(name, registry), "--json", *args, env=env)
-        self.assertEqual(done.status, 0, done)
-        return done.json()
-
-    def refuses(self, status, text, name="app", *args, **more):
-        done = self.image("pull", self.name(name), *args, **more)
-        self.assertEqual(done.status, status, done)
-        self.assertIn(text, done.err)
-        self.assertEqual(self.names(), [])
-        return done
-
-    def names(self):
-        done = self.image("ls", "-q")
-        self.assertEqual(done.status, 0, done)
-        return done.out.splitlines()
-
-    def layers(self):
-        path = os.path.join(self.state, "layers")
-        return sorted(os.listdir(path)) if os.path.isdir(path) else []
-
-    def downloads(self):
-        path = os.path.join(self.state, "downloads")
-        return sorted(os.listdir(path)) if os.path.isdir(path) else []
-
-    def tree(self, about, number=0):
-        return os.path.join(self.state, "layers", about["layers"][number]["digest"], "tree")
-
-
 class Pulls(Case):
     def test_an_image(self):
-        whole = digest(json.dumps(Image(layer({})).manifest).encode())
         image = Image(layer({"etc/motd": b"hello\n"}, dirs=["etc"], links={"m": "etc/motd"}), layer({"bin/x": b"#!x"}),
                       Env=["A=b"], Cmd=["x"], Entrypoint=None, WorkingDir="/srv", User="app", ExposedPorts={"80/tcp": {}})
         whole = self.registry.add("app", image)
@@ -201,9 +160,47 @@ class Pulls(Case):
 
     def test_a_mirror(self):
         self.registry.add("library/words", Image(layer({"a": b"1"})))
-        done = self.image("pull", "words", "--mirror", self.registry.host)
-        self.assertEqual(done.status, 0, done)
-        self.assertEqual(self.names(), ["words:latest"])
+        self.registry.add("hub/library/words", Image(layer({"a": b"2"})))
+        for mirror, content in ((self.registry.host, "1"), (self.registry.host + "/hub", "2"), ("docker.io=" + self.registry.host, "1")):
+            done = self.image("pull", "words", "--json", "--mirror", "ghcr.io=nowhere.invalid", "--mirror", mirror)
+            self.assertEqual(done.status, 0, done)
+            with open(os.path.join(self.tree(done.json()), "a"), encoding="ascii") as f:
+                self.assertEqual(f.read(), content)
+            self.assertEqual(self.names(), ["words:latest"])
+
+    def test_a_mirror_that_does_not_have_it(self):
+        self.registry.add("app", Image(layer({"a": b"1"})))
+        with Registry() as mirror, Registry("me", "secret") as closed:
+            for host in (mirror.host, closed.host, "127.0.0.1:1"):
+                self.pull("app", "--mirror", f"{self.registry.host}={host}")
+                self.image("rm", self.name("app"))
+            self.assertEqual(len(mirror.paths("/manifests/")), 1)
+        self.assertIn("a mirror is HOST", self.image("pull", "words", "--mirror", "no host").err)
+
+    def test_a_mirror_gets_its_own_login(self):
+        auth = os.path.join(self.state, "auth.json")
+        with Registry("them", "other") as mirror, Registry("me", "secret") as registry:
+            mirror.add("app", Image(layer({"a": b"1"})))
+            logins = {self.host_login(mirror, "them", "other"), self.host_login(registry, "me", "secret")}
+            with open(auth, "w", encoding="ascii") as f:
+                json.dump({"auths": {host: {"auth": login} for host, login in logins}}, f)
+            self.pull("app", "--mirror", f"{registry.host}={mirror.host}", registry=registry, env={"REGISTRY_AUTH_FILE": auth})
+            self.assertEqual(registry.asked, [])
+            self.assertNotIn(base64.b64encode(b"me:secret").decode(), str(mirror.asked))
+
+    def host_login(self, registry, user, secret):
+        return registry.host, base64.b64encode(f"{user}:{secret}".encode()).decode()
+
+    def test_several_engines_at_the_same_time(self):
+        image = Image(layer({"a": BIG}), layer({"b": b"b"}))
+        self.registry.add("app", image)
+        argv = [harness.RETORT, "image", "pull", self.name("app"), "--state", self.state]
+        them = [subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=harness.environment()) for _ in range(4)]
+        for one in them:
+            out, err = one.communicate()
+            self.assertEqual(one.returncode, 0, (out, err))
+        self.assertEqual(len(self.registry.paths(digest(image.layers[0]))), 1)  # the others have waited
+        self.assertEqual((len(self.layers()), self.downloads()), (2, []))
 
     def test_over_rpc(self):
         self.registry.add("app", Image(layer({"a": BIG})))
@@ -323,8 +320,37 @@ class Broken(Case):
         self.assertEqual(self.image("rm", "words").status, 2)
 
     def test_no_room(self):
-        if not harness.IS_ROOT:
-            self.skipTest("only root may mount a small file system")
+        self.registry.add("app", Image(layer({"a": BIG}), packed=None))
+        for kbytes in (1000, 4000):  # for the download, and for the files
+            script = 'mkdir "$1" && mount -t tmpfs -o size="$2"k none "$1" && "$3" image pull "$4" --state "$1"; s=$?; ls -A "$1"/layers; exit $s'
+            done = subprocess.run(["unshare", "-rm", "/bin/sh", "-c", script, "sh", os.path.join(self.state, str(kbytes)),
+                                   str(kbytes), harness.RETORT, self.name("app")],
+                                  capture_output=True, text=True, env=harness.environment(), check=False)
+            self.assertNotEqual(done.returncode, 0, done)
+            self.assertIn("No space left on device", done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_killed_at_any_moment(self):
+        """However often it is killed, what has the name of a layer is whole, and in the end all is there."""
+        files = {f"d{i % 7}/f{i}": b"x" * i for i in range(300)}
+        image = Image(layer(files), layer({"a": BIG}), layer({"z": b"z"}, removed=["a"]))
+        self.registry.add("app", image)
+        n_whole = 0
+        for i in range(25):
+            process = subprocess.Popen([harness.RETORT, "image", "pull", self.name("app"), "--state", self.state],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=harness.environment(),
+                                       start_new_session=True)
+            time.sleep(0.008 * i)
+            os.killpg(process.pid, signal.SIGKILL)
+            n_whole += process.wait() == 0
+            whole = [name for name in self.layers() if not name.startswith("building")]
+            for name in whole:
+                tree = os.path.join(self.state, "layers", name, "tree")
+                n = sum(len(found) for _, _, found in os.walk(tree))
+                self.assertEqual(n, {digest(data)[7:]: count for data, count in zip(image.layers, (300, 1, 2))}[name])
+        self.assertLess(n_whole, 25)
+        self.assertEqual(len(self.pull()["layers"]), 3)
+        self.assertEqual((len(self.layers()), self.downloads()), (3, []))
 
 
 class Layers(Case):
@@ -351,7 +377,7 @@ class Layers(Case):
 
     def test_what_no_layer_may_have(self):
         for name in ("../x", "a/../../x", "a/.."):
-            self.fails("which leaves it", (entry(name), b"x"))
+            self.fails("which leads out of it", (entry(name), b"x"))
         self.fails("not in the layer", (entry("a", tarfile.LNKTYPE, link="/etc/passwd"), None))
         self.fails("no mark of a removed file", (entry(".wh.."), b""))
         self.fails("too deep", (entry("d/" * 150 + "f"), b""))

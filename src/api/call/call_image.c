@@ -219,8 +219,8 @@ static void follow(struct pulling *p, int r, const struct err *err)
 
 static struct login login_of(const json_t *params, const char *user, const char *secret)
 {
-	return (struct login){.user = param_text(params, user, NULL),
-		.secret = param_text(params, secret, NULL)};
+	return (struct login){
+		.user = param_text(params, user, NULL), .secret = param_text(params, secret, NULL)};
 }
 
 static void start_pull(struct operation_call *call)
@@ -258,9 +258,8 @@ static void start_import(struct operation_call *call)
 		.progress = param_flag(params, "stream") ? on_progress : NULL,
 		.done = on_pulled,
 		.arg = p};
-	int r = order.path[0] == '/'
-		? import_start(&p->import, &order, &err)
-		: err_set(&err, ERR_USAGE, "path must begin with '/'");
+	int r = order.path[0] == '/' ? import_start(&p->import, &order, &err)
+				     : err_set(&err, ERR_USAGE, "path must begin with '/'");
 	follow(p, r, &err);
 }
 

@@ -64,5 +64,5 @@ void call_event(struct operation_call *call, json_t *event);
 
 /* Tables of operations. Each is defined in the file that has their handlers. */
 extern const struct operation_family session_family, step_family, program_family, judge_family,
-	file_family, path_family, process_family, port_family, template_family, image_family, plan_family,
-	replay_family, tool_family, agent_family, engine_family;
+	file_family, path_family, process_family, port_family, template_family, image_family,
+	plan_family, replay_family, tool_family, agent_family, engine_family;

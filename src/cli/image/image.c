@@ -287,9 +287,8 @@ static int image_main(int argc, char **argv)
 	return cmd_run_sub(&cmd_image, argc, argv);
 }
 
-static const struct cmd *const subs[] = {
-	&cmd_image_pull, &cmd_image_import, &cmd_image_ls, &cmd_image_inspect, &cmd_image_rm,
-	&cmd_image_prune, NULL};
+static const struct cmd *const subs[] = {&cmd_image_pull, &cmd_image_import, &cmd_image_ls,
+	&cmd_image_inspect, &cmd_image_rm, &cmd_image_prune, NULL};
 static const char *const usage[] = {"image COMMAND [options]", NULL};
 static const struct cmd_example examples[] = {
 	{"get an image from Docker Hub", "retort image pull python:3.12"},

@@ -49,5 +49,5 @@ int image_end(struct image_run *run, int r, const struct err *err, int status);
 /* Print what has become of an image. Returns: the exit status. */
 int image_say(const struct image_run *run, const json_t *result);
 
-extern const struct cmd cmd_image_import, cmd_image_pull, cmd_image_ls, cmd_image_inspect, cmd_image_rm,
-	cmd_image_prune;
+extern const struct cmd cmd_image_import, cmd_image_pull, cmd_image_ls, cmd_image_inspect,
+	cmd_image_rm, cmd_image_prune;

@@ -77,10 +77,11 @@ static int read_stdin(const struct image_run *run, const struct spool *to, struc
 	}
 	if (told > 0)
 		fputs("\r\033[K", stderr);
-	return bytes > 0 ? 0
-			 : err_fail(err, ERR_USAGE,
-				   "write an archive to it: docker save app | retort image import -",
-				   "nothing came on stdin");
+	return bytes > 0
+		? 0
+		: err_fail(err, ERR_USAGE,
+			  "write an archive to it: docker save app | retort image import -",
+			  "nothing came on stdin");
 }
 
 /* Find what the engine is to read: the file itself; or a spool with stdin, or with an archive of

@@ -36,15 +36,18 @@ static int fail_write(const struct packing *p, struct err *err)
 {
 	const char *text = p->lib.error_string(p->out);
 	if (p->sys)
-		return err_sys(err, file_code(p->sys), p->sys, "write an archive of %.150s", p->root);
-	return err_set(err, ERR_IO, "write an archive of %.100s: %.100s", p->root, text ? text : "?");
+		return err_sys(
+			err, file_code(p->sys), p->sys, "write an archive of %.150s", p->root);
+	return err_set(
+		err, ERR_IO, "write an archive of %.100s: %.100s", p->root, text ? text : "?");
 }
 
 static int fail_read(const struct packing *p, const char *path, struct err *err)
 {
 	const char *text = p->lib.error_string(p->in);
-	return err_fail(err, ERR_ACCESS, "import it as its owner, or as root: sudo tar -C DIR -c . | "
-					 "retort image import - NAME",
+	return err_fail(err, ERR_ACCESS,
+		"import it as its owner, or as root: sudo tar -C DIR -c . | "
+		"retort image import - NAME",
 		"%.150s cannot be read: %.80s", path, text ? text : "?");
 }
 

@@ -60,7 +60,8 @@ static int pull(struct image_run *run, const char *name, json_t **result, struct
 	int r = add_login(params, host, "user", "secret", err);
 	if (mirror) {
 		json_put_text(params, "mirror", mirror);
-		snprintf(mirror_host, sizeof mirror_host, "%.*s", (int)strcspn(mirror, "/"), mirror);
+		snprintf(
+			mirror_host, sizeof mirror_host, "%.*s", (int)strcspn(mirror, "/"), mirror);
 		if (r == 0)
 			r = add_login(params, mirror_host, "mirror_user", "mirror_secret", err);
 	}

@@ -465,7 +465,8 @@ int tree_write(struct tree *t, const void *data, size_t bytes, uint64_t at, stru
 	if (t->file_fd < 0)
 		return 0; /* of an entry without contents */
 	if (at > t->file_bytes || bytes > t->file_bytes - at)
-		return err_set(err, ERR_USAGE, "the archive has a file that is longer than it says");
+		return err_set(
+			err, ERR_USAGE, "the archive has a file that is longer than it says");
 	for (size_t done = 0; done < bytes;) {
 		ssize_t n = pwrite(
 			t->file_fd, (const char *)data + done, bytes - done, (off_t)(at + done));

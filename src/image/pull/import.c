@@ -172,8 +172,8 @@ static json_t *about_system(const struct import *m, const char *digest)
 	json_t *layer = json_need(json_pack("{s:s, s:I, s:I, s:I}", "digest", digest, "bytes",
 		(json_int_t)m->counts.bytes, "files", (json_int_t)m->counts.entries, "left_out",
 		(json_int_t)m->counts.left_out));
-	json_t *config = json_need(json_pack("{s:s, s:[s]}", "architecture", image_architecture(),
-		"diffs", m->diff));
+	json_t *config = json_need(
+		json_pack("{s:s, s:[s]}", "architecture", image_architecture(), "diffs", m->diff));
 	image_ref_name(&m->name, name);
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	return json_need(json_pack("{s:s, s:s, s:[o], s:o, s:I, s:I, s:I}", "name", name, "digest",

@@ -18,7 +18,8 @@ struct import_order {
 	const char *path;
 	const char *name; /* for the image; NULL: as the archive calls it */
 	const char *ref;  /* the one of several images that is called so; NULL: the only one */
-	/* May be NULL. While an archive is unpacked, its name is "archive", and it is layer 0 of 1. */
+	/* May be NULL. While an archive is unpacked, its name is "archive", and it is layer 0 of 1.
+	 */
 	void (*progress)(void *arg, const struct pull_progress *progress);
 	/* As in struct pull_order. */
 	void (*done)(void *arg, const json_t *about, const struct err *err);

@@ -1,4 +1,5 @@
-/* A layer on its way into the store, from a registry or a file. SPDX-License-Identifier: Apache-2.0 */
+/* A layer on its way into the store, from a registry or a file. SPDX-License-Identifier: Apache-2.0
+ */
 #pragma once
 
 #include "base/err.h"

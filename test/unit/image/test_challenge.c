@@ -23,8 +23,10 @@ TEST(urls_of_tokens)
 	} rows[] = {
 		{"Bearer realm=\"https://a.test/token\",service=\"b c\",scope=\"repository:x:pull\"",
 			"https://a.test/token?service=b%20c&scope=repository:x:pull"},
-		{"bearer  realm=https://a.test/t , scope=\"a\\\"b&c\"", "https://a.test/t?scope=a%22b%26c"},
-		{"Bearer realm=\"https://a.test/t?x=y\"", "https://a.test/t?x=y&scope=repository:library/x:pull"},
+		{"bearer  realm=https://a.test/t , scope=\"a\\\"b&c\"",
+			"https://a.test/t?scope=a%22b%26c"},
+		{"Bearer realm=\"https://a.test/t?x=y\"",
+			"https://a.test/t?x=y&scope=repository:library/x:pull"},
 		{"Bearer REALM=\"https://a.test\", error=\"x\", Basic realm=\"other\"",
 			"https://a.test?scope=repository:library/x:pull"},
 	};

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define A "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define B "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define A	     "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define B	     "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define PART(digest) "{\"digest\": \"" digest "\", \"size\": 5, \"mediaType\": \"x.tar+gzip\"}"
 #define ROW(os, arch, digest)                                                                      \
 	"{\"digest\": \"" digest "\", \"size\": 5, \"platform\": {\"os\": \"" os                   \
@@ -27,8 +27,8 @@ struct result {
 static struct result read_text(const char *text)
 {
 	struct result out = {.r = 0};
-	out.r = image_manifest_read(text, strlen(text), "amd64", &out.is_index, &out.chosen,
-		&out.manifest, &out.err);
+	out.r = image_manifest_read(
+		text, strlen(text), "amd64", &out.is_index, &out.chosen, &out.manifest, &out.err);
 	return out;
 }
 
@@ -51,7 +51,8 @@ TEST(an_index)
 	CHECK_INT(got.r, 0);
 	CHECK(got.is_index);
 	CHECK_STR(got.chosen.digest, B + 7);
-	got = read_text("{\"manifests\": [" ROW("windows", "amd64", A) "," ROW("linux", "arm", A) "]}");
+	got = read_text(
+		"{\"manifests\": [" ROW("windows", "amd64", A) "," ROW("linux", "arm", A) "]}");
 	CHECK_INT(got.err.code, ERR_NOT_FOUND);
 	CHECK_HAS(got.err.msg, "not for linux/amd64, but for: windows/amd64, linux/arm");
 	/* Without a platform: taken if it is alone. */
@@ -76,7 +77,8 @@ TEST(what_is_neither)
 		{"{\"config\": {\"digest\": \"sha512:aa\", \"size\": 1}, \"layers\": []}",
 			"without a SHA-256 digest"},
 		{"{\"config\": {\"digest\": \"" A "\"}, \"layers\": []}", "without a size"},
-		{"{\"config\": {\"digest\": \"" A "\", \"size\": -1}, \"layers\": []}", "without a size"},
+		{"{\"config\": {\"digest\": \"" A "\", \"size\": -1}, \"layers\": []}",
+			"without a size"},
 		{"{\"config\": " PART(A) ", \"layers\": [1]}", "no tar archive"},
 		{"{\"config\": " PART(A) ", \"layers\": [{\"mediaType\": \"application/wasm\"}]}",
 			"no tar archive, but application/wasm"},
@@ -109,7 +111,7 @@ static json_t *read_config(const char *text, unsigned n_layers, struct err *err)
 	return image_config_read(text, strlen(text), "amd64", n_layers, err);
 }
 
-#define HEAD "{\"os\": \"linux\", \"architecture\": \"amd64\""
+#define HEAD  "{\"os\": \"linux\", \"architecture\": \"amd64\""
 #define DIFFS ", \"rootfs\": {\"diff_ids\": [\"" A "\"]}"
 
 TEST(a_configuration)
@@ -123,7 +125,8 @@ TEST(a_configuration)
 		return;
 	char *text = json_dumps(got, JSON_COMPACT | JSON_SORT_KEYS);
 	CHECK_STR(text,
-		"{\"architecture\":\"amd64\",\"diffs\":[\"" "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+		"{\"architecture\":\"amd64\",\"diffs\":[\""
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 		"aaaaaaaaaaaaaaaa\"],\"env\":[\"A=b\"],\"labels\":{\"a\":\"b\"},\"ports\":[\"80/tcp\"],"
 		"\"volumes\":[\"/v\"],\"workdir\":\"/w\"}");
 	free(text);
@@ -140,10 +143,12 @@ TEST(what_is_no_configuration)
 		{"{}", "the image is for /, and"},
 		{HEAD "}", "has 1 layers, but its configuration 0"},
 		{HEAD ", \"rootfs\": {\"diff_ids\": [5]}}", "a layer without a digest"},
-		{HEAD DIFFS ", \"config\": {\"Env\": [5]}}", "`Env` of the image is no list of texts"},
+		{HEAD DIFFS ", \"config\": {\"Env\": [5]}}",
+			"`Env` of the image is no list of texts"},
 		{HEAD DIFFS ", \"config\": {\"Cmd\": \"x\"}}", "`Cmd`"},
 		{HEAD DIFFS ", \"config\": {\"User\": 5}}", "`User` of the image is no text"},
-		{HEAD DIFFS ", \"config\": {\"Volumes\": []}}", "`Volumes` of the image is no object"},
+		{HEAD DIFFS ", \"config\": {\"Volumes\": []}}",
+			"`Volumes` of the image is no object"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct err err;

@@ -24,7 +24,8 @@ TEST(names_in_full)
 		{"localhost/a", "localhost/a:latest", "localhost/a:latest"},
 		{"localhost:5000/a:t", "localhost:5000/a:t", "localhost:5000/a:t"},
 		{"[::1]:5000/a", "[::1]:5000/a:latest", "[::1]:5000/a:latest"},
-		{"a-b_c.d__e/f---g", "docker.io/a-b_c.d__e/f---g:latest", "a-b_c.d__e/f---g:latest"},
+		{"a-b_c.d__e/f---g", "docker.io/a-b_c.d__e/f---g:latest",
+			"a-b_c.d__e/f---g:latest"},
 		{"a@sha256:" HEX, "docker.io/library/a@sha256:" LOW, "a@sha256:" LOW},
 		{"a:1@sha256:" LOW, "docker.io/library/a@sha256:" LOW, "a@sha256:" LOW},
 	};
@@ -46,10 +47,10 @@ TEST(names_in_full)
 
 TEST(what_is_no_name)
 {
-	static const char *const rows[] = {"", "/", "a/", "/a", "a//b", "A", "a b", "a:", ":a", "a:b:c",
-		"a:.b", "a:-b", "-a", "a-", "a..b", "a___b", "a.-b", "http://a/b", "../a", "a/../b",
-		"a@sha256:12", "a@md5:" LOW, "a@sha256:" LOW "0", "a.b:x/c", "a.b:123456/c", "-a.b/c",
-		"[::1/a", "a\nb", "\xc3\xbc", "a?b", "a%2fb", "x.y/../z"};
+	static const char *const rows[] = {"", "/", "a/", "/a", "a//b", "A", "a b", "a:", ":a",
+		"a:b:c", "a:.b", "a:-b", "-a", "a-", "a..b", "a___b", "a.-b", "http://a/b", "../a",
+		"a/../b", "a@sha256:12", "a@md5:" LOW, "a@sha256:" LOW "0", "a.b:x/c",
+		"a.b:123456/c", "-a.b/c", "[::1/a", "a\nb", "\xc3\xbc", "a?b", "a%2fb", "x.y/../z"};
 	char tag[140] = "a:", path[400];
 	struct image_ref ref;
 	struct err err = {0};
@@ -74,9 +75,10 @@ TEST(hosts_of_this_machine)
 	static const struct {
 		const char *name;
 		int is_local;
-	} rows[] = {{"localhost:1/a", 1}, {"LOCALHOST:1/a", 1}, {"127.0.0.1:1/a", 1}, {"127.9.8.7:1/a", 1},
-		{"[::1]:1/a", 1}, {"localhost.x:1/a", 0}, {"127.0.0.1.x:1/a", 0}, {"10.0.0.1:1/a", 0},
-		{"128.0.0.1:1/a", 0}, {"[::2]:1/a", 0}, {"a", 0}, {"2130706433.:1/a", 0}};
+	} rows[] = {{"localhost:1/a", 1}, {"LOCALHOST:1/a", 1}, {"127.0.0.1:1/a", 1},
+		{"127.9.8.7:1/a", 1}, {"[::1]:1/a", 1}, {"localhost.x:1/a", 0},
+		{"127.0.0.1.x:1/a", 0}, {"10.0.0.1:1/a", 0}, {"128.0.0.1:1/a", 0}, {"[::2]:1/a", 0},
+		{"a", 0}, {"2130706433.:1/a", 0}};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct image_ref ref;
 		struct err err;

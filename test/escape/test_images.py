@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a hostile image, registry or archive cannot do, nor whoever takes over the process that unpacks layers."""
+
+import base64
+import gzip
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import unittest.mock
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+import attack  # noqa: E402,F401
+import harness  # noqa: E402
+import web  # noqa: E402
+from image_case import Case  # noqa: E402
+from registry_fake import Image, Registry, archive, digest, entry, layer  # noqa: E402
+
+IDENTITY = "user"
+SECRET = "of the host"
+
+
+class Outside(Case):
+    """With a directory beside the store that has to stay as it is."""
+
+    def setUp(self):
+        super().setUp()
+        self.outside = tempfile.mkdtemp(prefix="outside", dir=harness.TMP)
+        with open(os.path.join(self.outside, "secret"), "w", encoding="ascii") as f:
+            f.write(SECRET)
+        self.addCleanup(self.untouched)
+
+    def untouched(self):
+        self.assertEqual(os.listdir(self.outside), ["secret"])
+        path = os.path.join(self.outside, "secret")
+        with open(path, encoding="ascii") as f:
+            self.assertEqual(f.read(), SECRET)
+        self.assertEqual((os.stat(path).st_nlink, stat.S_IMODE(os.stat(path).st_mode) & 0o7000), (1, 0))
+
+    def attempt(self, *rows, **more):
+        """Pull an image with this layer. Returns: the directory of its layer, or None."""
+        self.registry.add("evil", Image(archive(rows, **more)))
+        done = self.image("pull", self.name("evil"), "--json")
+        self.assertNotIn(SECRET, done.out + done.err)
+        if done.status != 0:
+            self.assertEqual(self.layers(), [], done)
+            return None
+        about = done.json()
+        self.addCleanup(self.image, "rm", self.name("evil"))
+        return self.tree(about)
+
+
+class Layers(Outside):
+    def test_T_IMAGE_LAYER_leads_out_by_links(self):
+        """Write through symbolic links: relative, absolute, in the place of a directory, at the last name."""
+        up, to = "../" * 40 + self.outside.lstrip("/"), self.outside
+        link = lambda name, target: (entry(name, tarfile.SYMTYPE, link=target), None)  # noqa: E731
+        for target in (up, to):
+            self.attempt(link("l", target), (entry("l/new"), b"x"))
+            self.attempt((entry("d", tarfile.DIRTYPE), None), link("d", target), (entry("d/new"), b"x"))
+            self.attempt(link("a", "b"), link("b", target), (entry("a/new/deeper"), b"x"))
+            self.attempt(link("l", target + "/secret"), (entry("l"), b"x"))
+            self.attempt(link("l", target), (entry("l", tarfile.DIRTYPE, 0o777), None), (entry("l/secret"), b"x"))
+            self.attempt(link("l", target), (entry("l/.wh.secret"), b""))
+            self.attempt(link("l", target), (entry("l/.wh..wh..opq"), b""))
+            self.attempt(link("l", target), (entry("l/x", tarfile.SYMTYPE, link="y"), None))
+            self.attempt(link("l", target), (entry("l/x", tarfile.FIFOTYPE), None))
+            self.attempt(link("l", target + "/secret"), (entry("h", tarfile.LNKTYPE, link="l"), None), (entry("h"), b"x"))
+            self.attempt(link("l", target), (entry("h", tarfile.LNKTYPE, link="l/secret"), None), (entry("h"), b"x"))
+
+    def test_T_IMAGE_LAYER_leads_out_by_names(self):
+        """Names with "..", absolute ones, and hard links to files of the host."""
+        up, to = "../" * 40 + self.outside.lstrip("/"), self.outside
+        for name in (up + "/new", "a/" + up + "/new", to + "/new", "//" + to + "/new", "./.././" + up + "/new"):
+            self.attempt((entry(name), b"x"))
+            self.attempt((entry(name, tarfile.DIRTYPE, 0o777), None))
+            self.attempt((entry(os.path.dirname(name) + "/.wh.secret"), b""))
+        for name in (up + "/secret", to + "/secret"):
+            self.assertIsNone(self.attempt((entry("h", tarfile.LNKTYPE, link=name), None), (entry("h"), b"x")))
+
+    def test_T_IMAGE_LAYER_marks_of_removal(self):
+        """Marks of removed files that name the directory itself, its parent, or nothing."""
+        for name in (".wh.", ".wh..", ".wh...", "a/.wh...", ".wh./etc"):
+            tree = self.attempt((entry("a/b"), b"1"), (entry(name), b""))
+            if tree:
+                self.assertEqual(os.listdir(os.path.join(tree, "a")), ["b"])
+
+    def test_T_IMAGE_LAYER_brings_no_rights(self):
+        """Set-id bits, devices, capabilities and attributes that an overlay would obey."""
+        rows = [(entry("su", mode=0o6755), b"x"), (entry("d", tarfile.DIRTYPE, 0o7777), None),
+                (entry("mem", tarfile.CHRTYPE, devmajor=1, devminor=1), None), (entry("disk", tarfile.BLKTYPE, devmajor=8), None),
+                (entry("zero", tarfile.CHRTYPE, devmajor=0, devminor=0), None)]
+        names = ("security.capability", "trusted.overlay.opaque", "user.overlay.redirect", "user.overlay.metacopy", "user.x")
+        for kind in ("SCHILY.xattr.", "LIBARCHIVE.xattr."):
+            info = entry(kind.split(".", maxsplit=1)[0])
+            info.pax_headers = {kind + name: "eQ" for name in names}
+            rows.append((info, b"x"))
+        tree = self.attempt(*rows)
+        for at, dirs, files in os.walk(tree):
+            for name in dirs + files:
+                path = os.path.join(at, name)
+                self.assertEqual(os.lstat(path).st_mode & 0o6000, 0, path)
+                self.assertFalse(stat.S_ISCHR(os.lstat(path).st_mode) or stat.S_ISBLK(os.lstat(path).st_mode), path)
+                self.assertEqual(os.listxattr(path), [])
+        self.assertEqual(set(os.listdir(tree)), {"su", "d", "SCHILY", "LIBARCHIVE"})
+
+    def test_T_IMAGE_BOMB_in_sizes(self):
+        """A file that says it has a petabyte, and one with a hole of that size."""
+        self.registry.add("evil", Image(entry("huge", size=1 << 50).tobuf(), packed=None))
+        self.refuses(2, "MiB of files", "evil")
+        hole = entry("hole")
+        hole.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "x",
+                            "GNU.sparse.realsize": str(1 << 50)}
+        self.registry.add("evil", Image(archive([(hole, b"0\n" + b"\0" * 510)])))
+        self.refuses(2, "MiB of files", "evil")
+
+    def test_T_IMAGE_BOMB_in_packing(self):
+        """Little that becomes much: behind the archive, and with a window of zstd of 2 GiB."""
+        data = archive([(entry("a"), b"x")])
+        behind = gzip.compress(data) + b"".join([gzip.compress(b"\0" * (64 << 20))] * 3)
+        before = self.free()
+        self.registry.add("evil", Image(data + b"\0" * (192 << 20), packed=lambda _: behind))
+        self.pull("evil")
+        self.image("rm", self.name("evil"))
+        zstd = subprocess.run(["zstd", "-q", "--ultra", "-22", "--long=31"], input=data, capture_output=True, check=True).stdout
+        self.registry.add("evil", Image(data, packed=lambda _: zstd))
+        done = self.image("pull", self.name("evil"))
+        self.assertIn(done.status, (0, 2), done)
+        self.assertLess(before - self.free(), 64 << 20)
+
+    def free(self):
+        fs = os.statvfs(self.state)
+        return fs.f_bavail * fs.f_frsize
+
+    def test_T_IMAGE_TERMINAL_of_the_user(self):
+        """Steer the terminal by names in a layer, and by what a registry or an archive says."""
+        evil = "\x1b]0;evil\x07\x1b[2J"
+        self.registry.add("evil", Image(archive([(entry("../" + evil), b"x")])))
+        said = [self.image("pull", self.name("evil"))]
+        self.registry.add("evil", {"schemaVersion": 2, "config": {"digest": evil, "size": 1}, "layers": []})
+        said.append(self.image("pull", self.name("evil")))
+        self.registry.says = json.dumps({"errors": [{"message": evil}]}).encode()
+        said.append(self.image("pull", self.name("evil")))
+        said.append(self.image("import", "/dev/null", evil))
+        for done in said:
+            self.assertNotEqual(done.status, 0, done)
+            self.assertFalse({b"\x1b", b"\x07"} & {bytes([b]) for b in done.stderr + done.stdout}, done)
+
+
+class Archives(Outside):
+    def tar(self, *rows):
+        path = os.path.join(self.state, "evil.tar")
+        with open(path, "wb") as f:
+            f.write(archive(rows))
+        return path
+
+    def test_T_IMAGE_ARCHIVE_reads_files_of_the_host(self):
+        """An archive whose documents and layers are links to files of the host, or paths out of it."""
+        secret, up = os.path.join(self.outside, "secret"), "../" * 40
+        image = Image(layer({"a": b"1"}))
+        for target in (secret, up + secret.lstrip("/"), "/proc/self/environ", "/etc/passwd"):
+            saved = json.dumps([{"Config": "c", "RepoTags": ["evil:1"], "Layers": ["l"]}]).encode()
+            link = (entry("c", tarfile.SYMTYPE, link=target), None)
+            outcomes = [
+                self.image("import", self.tar((entry("manifest.json"), saved), link)),
+                self.image("import", self.tar((entry("manifest.json"), saved), (entry("c"), image.config),
+                                              (entry("l", tarfile.SYMTYPE, link=target), None))),
+                self.image("import", self.tar((entry("manifest.json"), json.dumps([
+                    {"Config": target, "RepoTags": ["evil:1"], "Layers": [target]}]).encode()))),
+                self.image("import", self.tar((entry("oci-layout"), b"{}"), (entry("index.json", tarfile.SYMTYPE, link=target), None)),
+                           "evil:1"),
+            ]
+            for done in outcomes:
+                self.assertNotEqual(done.status, 0, done)
+                self.assertNotIn(SECRET, done.out + done.err)
+                self.assertNotIn("root:", done.out + done.err)
+                self.assertEqual(self.layers(), [])
+
+    def test_T_IMAGE_ARCHIVE_has_no_end(self):
+        """A FIFO or a device in the place of a document, in a layout that somebody has given to the user."""
+        where = tempfile.mkdtemp(dir=self.state)
+        with open(os.path.join(where, "oci-layout"), "w", encoding="ascii") as f:
+            f.write("{}")
+        os.mkfifo(os.path.join(where, "index.json"))
+        done = self.image("import", where, "evil:1")
+        self.assertIn("has no image", done.err)
+        os.remove(os.path.join(where, "index.json"))
+        with open(os.path.join(where, "index.json"), "wb") as f:
+            f.truncate(1 << 33)
+        done = self.image("import", where, "evil:1")
+        self.assertNotEqual(done.status, 0, done)
+
+
+class Registries(Case):
+    def test_T_IMAGE_DIGEST_is_another(self):
+        """Other bytes than those that the image names: of its manifest, its configuration and its layer."""
+        image, evil = Image(layer({"a": b"good"})), Image(layer({"a": b"evil"}))
+        whole = self.registry.add("app", image)
+        self.registry.add("app", evil)
+        self.registry.documents["app", whole] = json.dumps(evil.manifest).encode()
+        self.assertIn("should have", self.image("pull", self.name(f"app@{whole}")).err)
+        for part in (image.config, image.layers[0]):
+            self.registry.add("app", image)
+            self.registry.blobs[digest(part)] = evil.layers[0] if part is image.layers[0] else evil.config
+            self.refuses(4, "digest")
+            self.assertEqual((self.layers(), self.downloads()), ([], []))
+
+    def test_T_IMAGE_LOGIN_goes_elsewhere(self):
+        """Send the login on: by a redirection, by a server of tokens without TLS, to a mirror."""
+        auth = os.path.join(self.state, "auth.json")
+        with Registry("me", "secret") as registry, Registry() as thief:
+            with open(auth, "w", encoding="ascii") as f:
+                json.dump({"auths": {registry.host: {"auth": base64.b64encode(b"me:secret").decode()}}}, f)
+            image = Image(layer({"a": b"1"}))
+            registry.add("app", image)
+            thief.blobs.update(image.blobs)
+            registry.redirect = thief
+            self.pull(registry=registry, env={"REGISTRY_AUTH_FILE": auth})
+            self.image("rm", self.name("app", registry))
+            self.pull("app", "--mirror", f"{registry.host}={thief.host}", registry=registry, env={"REGISTRY_AUTH_FILE": auth})
+            self.assertGreater(len(thief.asked), 2)
+            for _, path, headers in thief.asked:
+                self.assertNotIn("Authorization", headers, path)
+                self.assertNotIn("secret", path)
+
+    def test_T_IMAGE_LOGIN_is_kept(self):
+        """Find the login in what is kept of an image, or in what is printed."""
+        with Registry("me", "sesame-1234") as registry:
+            registry.add("app", Image(layer({"a": b"1"})))
+            auth = os.path.join(self.state, "auth.json")
+            with open(auth, "w", encoding="ascii") as f:
+                json.dump({"auths": {registry.host: {"auth": base64.b64encode(b"me:sesame-1234").decode()}}}, f)
+            env = {"REGISTRY_AUTH_FILE": auth}
+            said = [self.image("pull", self.name("app", registry), env=env), self.image("inspect", self.name("app", registry))]
+            registry.secret = "another"
+            said.append(self.image("pull", self.name("app", registry), env=env))
+            os.remove(auth)
+        for done in said:
+            self.assertNotIn("sesame", done.out + done.err)
+        self.assertNotEqual(said[2].status, 0)
+        done = subprocess.run(["grep", "-rl", "-e", "sesame-1234", "-e", base64.b64encode(b"me:sesame-1234").decode()[:12], self.state],
+                              capture_output=True, check=False)
+        self.assertEqual(done.stdout, b"")
+
+    def test_T_IMAGE_REGISTRY_sends_on(self):
+        """Redirections to files, to other schemes, and in a circle."""
+        for to in ("file:///etc/passwd", "ftp://127.0.0.1/x", "gopher://x", "javascript:x", "//127.0.0.1/x", "",
+                   f"http://{self.registry.host}/v2/app/manifests/latest"):
+            self.registry.sends_on = to
+            done = self.image("pull", self.name("app"))
+            self.assertEqual(done.status, 4, (to, done))
+            self.assertNotIn("root:", done.out + done.err)
+
+    def test_T_IMAGE_REGISTRY_has_no_end(self):
+        """Documents, layers and tokens that do not end, and questions for a login again and again."""
+        image = Image(layer({"a": b"1"}))
+        self.registry.add("app", image)
+        self.registry.documents["app", "latest"] = b" " * (5 << 20)
+        self.refuses(1, "")
+        self.registry.add("app", image)
+        self.registry.endless = True
+        self.refuses(4, "longer than")
+        self.registry.endless = False
+        with Registry("me", "secret") as registry:
+            registry.add("app", image)
+            registry.accepts = False
+            auth = os.path.join(self.state, "auth.json")
+            with open(auth, "w", encoding="ascii") as f:
+                json.dump({"auths": {registry.host: {"auth": base64.b64encode(b"me:secret").decode()}}}, f)
+            done = self.image("pull", self.name("app", registry), env={"REGISTRY_AUTH_FILE": auth})
+            self.assertIn("refuses the login", done.err)
+            self.assertLess(len(registry.asked), 6)
+
+
+HOSTILE = """#!/usr/bin/python3
+import os, socket, struct, time
+channel = socket.socket(fileno=3)
+message, fds, _, _ = socket.recv_fds(channel, 4096, 4)
+
+def reply(kind=2, status=0, counts=(1, 1, 0, 1), digest=b"0" * 64, code=0, text=b"", hint=b""):
+    return struct.pack("<Ii4Q65s7xiii4xQ256s256s", kind, status, *counts, digest, code, 0, 0, 0x4141414141414141, text, hint)
+
+say = channel.send
+%s
+"""
+
+
+class Process(Outside):
+    def installation(self, code):
+        """An installation whose retort-unpack is this program."""
+        root, here = tempfile.mkdtemp(dir=harness.TMP), os.path.dirname(harness.RETORT)
+        layouts = [("../libexec/retort", "../share/retort"), ("src", "drivers")]
+        libexec, share = next(pair for pair in layouts if os.access(os.path.join(here, pair[0], "retort-init"), os.X_OK))
+        for where in ("bin", "libexec/retort", "share"):
+            os.makedirs(os.path.join(root, where))
+        shutil.copy(harness.RETORT, os.path.join(root, "bin/retort"))
+        for name in ("retort-warden", "retort-init"):
+            shutil.copy(os.path.join(here, libexec, name), os.path.join(root, "libexec/retort"))
+        os.symlink(os.path.abspath(os.path.join(here, share)), os.path.join(root, "share/retort"))
+        path = os.path.join(root, "libexec/retort/retort-unpack")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(HOSTILE % code)
+        os.chmod(path, 0o755)
+        return os.path.join(root, "bin/retort")
+
+    def test_T_IMAGE_PROCESS_is_not_believed(self):
+        """Whoever took it over writes whatever it likes to the engine, and would like to spoil other layers."""
+        image = Image(layer({"a": b"1"}))
+        self.registry.add("app", image)
+        rows = ("os._exit(7)", "os.kill(os.getpid(), 11)", "channel.close(); time.sleep(600)", "say(b'x')", "say(b'\\xff' * 648)",
+                "say(reply() + b'x')", "say(reply(kind=7)); os._exit(0)", "say(reply(digest=b'../../../../etc/passwd'))",
+                "say(reply(digest=b'\\xff' * 65))", "say(reply(status=-5))", "say(reply(status=5))", "say(reply(code=99, text=b'x' * 256))",
+                "say(reply(code=-1))", "say(reply(status=-2, code=3, text=b'\\x1b[2Jevil'))", "say(reply(digest=b'1' * 64))",
+                "socket.send_fds(channel, [reply()], [0, 1, 2])",
+                "[say(reply(kind=1, counts=(2**64 - 1,) * 4)) for _ in range(1000)]; os._exit(0)")
+        for code in rows:
+            with unittest.mock.patch.object(harness, "RETORT", self.installation(code)):
+                done = self.image("pull", self.name("app"))
+            self.assertNotEqual(done.status, 0, (code, done))
+            self.assertNotIn("\x1b", done.err, code)
+            self.assertEqual((self.names(), self.layers()), ([], []), code)
+        # It knows what to say, and spoils what it was given: the layer of that digest, and no other.
+        diff = json.loads(image.config)["rootfs"]["diff_ids"][0][7:]
+        code = f"os.symlink('/etc', 'evil', dir_fd=fds[1]); say(reply(counts=(2**63,) * 4, digest=b'{diff}'))"
+        with unittest.mock.patch.object(harness, "RETORT", self.installation(code)):
+            self.image("pull", self.name("app"))
+        self.assertLessEqual(set(self.layers()), {digest(image.layers[0])[7:]})
+
+    def test_T_IMAGE_PROCESS_is_locked(self):
+        """Look at the process while it unpacks: what it could do if its parser were taken over."""
+        big = layer({f"f{i}": b"\0" * (1 << 20) for i in range(600)})
+        self.registry.add("app", Image(big, packed=lambda data: gzip.compress(data, 1)))
+        found = []
+        over = threading.Event()
+
+        def watch():
+            while not over.is_set() and not found:
+                for pid in filter(str.isdigit, os.listdir("/proc")):
+                    try:
+                        with open(f"/proc/{pid}/comm", encoding="ascii") as f:
+                            if f.read() != "retort-unpack\n":
+                                continue
+                        with open(f"/proc/{pid}/status", encoding="ascii") as f:
+                            rows = dict(line.rstrip().split(":\t", 1) for line in f if ":\t" in line)
+                    except OSError:
+                        continue
+                    if rows.get("Seccomp") == "2":
+                        found.append(rows)
+                time.sleep(0.002)
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        self.pull()
+        over.set()
+        thread.join()
+        self.assertTrue(found, "nobody has seen the process")
+        rows = found[0]
+        self.assertEqual((rows["NoNewPrivs"], rows["Threads"], rows["CapEff"], rows["CapPrm"], rows["CapBnd"]),
+                         ("1", "1", "0" * 16, "0" * 16, "0" * 16))
+
+
+class Callers(Case):
+    def test_T_IMAGE_CALLER_changes_images(self):
+        """As a caller with a token: get an image, read a file of the host as one, remove those of the operator."""
+        self.registry.add("app", Image(layer({"a": b"1"})))
+        self.pull()
+        with web.Server("--state", self.state, tokens="ann " + "a" * 32 + "\n") as server:
+            ann = {"Authorization": "Bearer " + "a" * 32}
+            for method, params in (("image.pull", {"name": self.name("app")}), ("image.import", {"path": "/etc/passwd", "name": "x"}),
+                                   ("image.remove", {"name": self.name("app")}), ("image.prune", {})):
+                with self.assertRaises(web.Failed, msg=method) as caught:
+                    server.rpc(method, ann, **params)
+                self.assertEqual(caught.exception.data["code"], "denied")
+            self.assertEqual(len(server.rpc("image.list", ann)["images"]), 1)
+
+
+if __name__ == "__main__":
+    harness.main()
