@@ -435,12 +435,12 @@ static bool has_lost_process(struct entry *e)
 }
 
 /* Fail the replay if the state that its earlier steps have made is lost. It is lost if a process
- * was killed between two steps. */
+ * was killed between two steps. A script is the last step, and ends its process itself. */
 static void check_process(struct entry *e)
 {
 	struct replay *r = e->replay;
 	session_notice(e->session);
-	bool is_half = !r->is_diverged && has_lost_process(e);
+	bool is_half = !r->is_diverged && !session_is_spent(e->session) && has_lost_process(e);
 	if (r->at == 0 || r->err.code || (!is_half && !session_is_lost(e->session)))
 		return;
 	err_set(&r->err, ERR_GONE, "the session's process ended while its state was rebuilt");

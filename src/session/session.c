@@ -434,6 +434,11 @@ bool session_is_lost(const struct session *s)
 	return s->is_lost || !has_base || (python && python->is_over);
 }
 
+bool session_is_spent(const struct session *s)
+{
+	return s->is_spent;
+}
+
 bool session_is_live(const struct session *s, const struct runtime *runtime)
 {
 	return s->drivers[runtime_index(runtime)].is_live;

@@ -135,6 +135,9 @@ void session_close(struct session *s);
 /* Return whether the session has lost its state, that is, whether its state is not that after
  * the step `head` any more. If so, call session_renew() and run the session's steps again. */
 bool session_is_lost(const struct session *s);
+/* Return whether the last step was a script, which may have ended its process: only files are left.
+ */
+bool session_is_spent(const struct session *s);
 void session_spoil(struct session *s);
 /*
  * Rebuild the state of @runtime in a new driver, in three parts:

@@ -132,6 +132,19 @@ class Records(Scripts):
                 record = self.call("session.export", session=self.spent(language, stdin="in"))["record"]
                 self.assertEqual(self.call("replay.run", record=record), {"outcome": "replayed", "steps": 2})
 
+    def test_a_record_is_replayed_whose_process_has_ended_when_its_files_are_read(self):
+        many = {"python": "for i in range(1000): open(f'g{i}', 'w').write('x')\nprint('x' * 900000)",
+                "javascript": "const fs = require('fs');\nfor (let i = 0; i < 1000; i++) fs.writeFileSync('g' + i, 'x');\n"
+                              "console.log('x'.repeat(900000))",
+                "shell": "for i in $(seq 1000); do echo > g$i; done; head -c 900000 /dev/zero"}
+        for language, code in many.items():
+            with self.subTest(language=language):
+                session = self.call("session.create", runtime=language)["session"]
+                self.call.run(session, FIRST[language])
+                self.assertEqual(self.call.run(session, code, script=True)["status"], "ok")
+                record = self.call("session.export", session=session)["record"]
+                self.assertEqual(self.call("replay.run", record=record), {"outcome": "replayed", "steps": 2})
+
     def test_what_a_script_was_is_part_of_the_replay(self):
         """Threads would end with a step, the arguments would be others, and stdin empty."""
         session = self.call("session.create")["session"]
