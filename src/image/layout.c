@@ -37,7 +37,7 @@ static int open_file(int dir, const char *path, struct err *err)
 		return err_sys(err, errno == ENOENT ? ERR_NOT_FOUND : file_code(errno), errno,
 			"the image has no file %.150s", path);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return err_set(err, ERR_PROTOCOL, "%.150s of the image is no file", path);
+		return err_set(err, ERR_DAMAGED, "%.150s of the image is no file", path);
 	return take_fd(fd);
 }
 
@@ -69,7 +69,7 @@ static int load_blob(int dir, const char *digest, struct buf *out, struct err *e
 	digest_text(found, buf_str(out), out->bytes);
 	if (strcmp(found, digest) == 0)
 		return 0;
-	return err_set(err, ERR_PROTOCOL,
+	return err_set(err, ERR_DAMAGED,
 		"a document of the image has the digest %.12s…, and should have %.12s…", found,
 		digest);
 }
@@ -82,7 +82,7 @@ static json_t *load_json(int dir, const char *path, struct err *err)
 		return NULL;
 	json_t *root = json_loadb(buf_str(&text), text.bytes, JSON_REJECT_DUPLICATES, &why);
 	if (!root)
-		(void)err_set(err, ERR_PROTOCOL, "%.100s of the image is no JSON", path);
+		(void)err_set(err, ERR_DAMAGED, "%.100s of the image is no JSON", path);
 	return root;
 }
 
@@ -172,7 +172,7 @@ static json_t *choose(const json_t *index, const char *ref, const char **name, s
 		json_add_shared(found, row);
 	}
 	if (json_array_size(found) == 0 && !ref)
-		(void)err_set(err, ERR_PROTOCOL, "index.json of the image names no image");
+		(void)err_set(err, ERR_DAMAGED, "index.json of the image names no image");
 	else if (json_array_size(found) == 0 || !is_one)
 		(void)refuse_names(ref, list, err);
 	else
@@ -196,7 +196,7 @@ static int read_manifest(struct layout *out, const json_t *index, struct err *er
 		if (r < 0 || !is_index)
 			return r;
 		if (depth == INDEX_DEPTH_MAX)
-			return err_set(err, ERR_PROTOCOL, "the image has an index in its index");
+			return err_set(err, ERR_DAMAGED, "the image has an index in its index");
 		buf_done(&text);
 		r = load_blob(out->dir, chosen.digest, &text, err);
 		if (r < 0)
@@ -221,8 +221,11 @@ static int read_oci(struct layout *out, const char *ref, struct err *err)
 		r = load_blob(out->dir, out->manifest.config.digest, &text, err);
 	if (r < 0)
 		return r;
-	for (unsigned i = 0; i < out->manifest.n_layers; i++)
-		path_of(out->manifest.layers[i].digest, out->paths[i]);
+	for (unsigned i = 0; i < out->manifest.n_layers; i++) {
+		char path[LAYOUT_PATH_BYTES];
+		path_of(out->manifest.layers[i].digest, path);
+		memcpy(out->paths[i], path, sizeof path);
+	}
 	out->config = image_config_read(
 		buf_str(&text), text.bytes, image_architecture(), out->manifest.n_layers, err);
 	return out->config ? 0 : -err_errno(err->code);
@@ -295,7 +298,7 @@ static int read_saved(struct layout *out, const json_t *list, const char *ref, s
 	if (!image)
 		return -err_errno(err->code);
 	if (json_array_size(layers) > IMAGE_LAYERS_MAX)
-		return err_set(err, ERR_PROTOCOL, "the image has %zu layers, limit %d",
+		return err_set(err, ERR_DAMAGED, "the image has %zu layers, limit %d",
 			json_array_size(layers), IMAGE_LAYERS_MAX);
 	r = load(out->dir, json_get_text(image, "Config"), &text, err);
 	if (r < 0)
@@ -307,7 +310,7 @@ static int read_saved(struct layout *out, const json_t *list, const char *ref, s
 	{
 		const char *at = json_is_string(path) ? json_string_value(path) : "";
 		if (strlen(at) >= LAYOUT_PATH_BYTES)
-			return err_set(err, ERR_PROTOCOL, "the image has a path that is too long");
+			return err_set(err, ERR_DAMAGED, "the image has a path that is too long");
 		snprintf(out->paths[i], LAYOUT_PATH_BYTES, "%s", at);
 		r = digest_file(out->dir, at, &out->manifest.layers[i], err);
 		if (r < 0)
@@ -326,7 +329,7 @@ bool layout_read(struct layout *out, int dir, const char *ref, struct err *err)
 {
 	*out = (struct layout){.dir = dir};
 	err->code = ERR_NONE;
-	if (has_file(dir, "oci-layout") && has_file(dir, "index.json"))
+	if (has_file(dir, "oci-layout"))
 		return read_oci(out, ref, err) == 0;
 	if (!has_file(dir, "manifest.json"))
 		return false;

@@ -32,7 +32,7 @@ struct layout {
  * layers are read.
  * Returns: true; false: it is no such directory, and @err has the code ERR_NONE; or @err. Errors:
  * those of image_manifest_read() and image_config_read(); ERR_USAGE: there are several images;
- * ERR_NOT_FOUND: none is called @ref, or a file is missing; ERR_PROTOCOL, ERR_IO.
+ * ERR_NOT_FOUND: none is called @ref, or a file is missing; ERR_DAMAGED, ERR_IO.
  */
 bool layout_read(struct layout *out, int dir, const char *ref, struct err *err);
 void layout_done(struct layout *l);

@@ -38,7 +38,7 @@ static json_t *parse(const char *text, size_t bytes, const char *what, struct er
 	if (json_is_object(root))
 		return root;
 	json_decref(root);
-	(void)err_set(err, ERR_PROTOCOL, "the %s of the image is no JSON object of up to %d MiB",
+	(void)err_set(err, ERR_DAMAGED, "the %s of the image is no JSON object of up to %d MiB",
 		what, IMAGE_DOCUMENT_BYTES >> 20);
 	return NULL;
 }
@@ -49,10 +49,10 @@ static int read_blob(const json_t *from, struct image_blob *out, struct err *err
 	const char *digest = json_get_text(from, "digest");
 	int64_t bytes = json_get_int(from, "size");
 	if (strncmp(digest, "sha256:", 7) != 0 || digest_read(raw, digest + 7) < 0)
-		return err_set(err, ERR_PROTOCOL,
+		return err_set(err, ERR_DAMAGED,
 			"the image has a part without a SHA-256 digest: \"%.80s\"", digest);
 	if (bytes < 0 || !json_is_integer(json_object_get(from, "size")))
-		return err_set(err, ERR_PROTOCOL, "the image has a part without a size");
+		return err_set(err, ERR_DAMAGED, "the image has a part without a size");
 	digest_write(out->digest, raw);
 	out->bytes = (uint64_t)bytes;
 	return 0;
@@ -125,13 +125,13 @@ static int read_layers(const json_t *layers, struct image_manifest *out, struct 
 	size_t i;
 	int r = 0;
 	if (json_array_size(layers) > IMAGE_LAYERS_MAX)
-		return err_set(err, ERR_PROTOCOL, "the image has %zu layers, limit %d",
+		return err_set(err, ERR_DAMAGED, "the image has %zu layers, limit %d",
 			json_array_size(layers), IMAGE_LAYERS_MAX);
 	json_array_foreach(json_unconst(layers), i, layer)
 	{
 		const char *type = json_get_text(layer, "mediaType");
 		if (!is_archive(type))
-			return err_set(err, ERR_PROTOCOL,
+			return err_set(err, ERR_DAMAGED,
 				"the image has a layer that is no tar archive, but %.80s",
 				type[0] ? type : "of no type");
 		r = r < 0 ? r : read_blob(layer, &out->layers[out->n_layers++], err);
@@ -151,13 +151,13 @@ int image_manifest_read(const char *text, size_t bytes, const char *architecture
 	if (!root)
 		return -err_errno(err->code);
 	if (json_get_int(root, "schemaVersion") == 1)
-		return err_fail(err, ERR_PROTOCOL, "push it again with a tool of today",
+		return err_fail(err, ERR_DAMAGED, "push it again with a tool of today",
 			"the image is of an old kind, schema 1");
 	if (*is_index)
 		return choose(manifests, architecture, chosen, err);
 	if (!json_is_array(layers) || !json_is_object(config))
 		return err_set(
-			err, ERR_PROTOCOL, "the registry sent neither an index nor a manifest");
+			err, ERR_DAMAGED, "the registry sent neither an index nor a manifest");
 	int r = read_blob(config, &out->config, err);
 	return r < 0 ? r : read_layers(layers, out, err);
 }
@@ -175,7 +175,7 @@ static int copy_texts(
 	bool is_good = json_is_array(list) && json_array_size(list) <= TEXTS_MAX;
 	json_array_foreach(json_unconst(list), i, text) is_good = is_good && json_is_string(text);
 	if (!is_good)
-		return err_set(err, ERR_PROTOCOL, "`%s` of the image is no list of texts", key);
+		return err_set(err, ERR_DAMAGED, "`%s` of the image is no list of texts", key);
 	json_put_shared(out, name, list);
 	return 0;
 }
@@ -187,7 +187,7 @@ static int copy_text(
 	if (!text || json_is_null(text))
 		return 0;
 	if (!json_is_string(text))
-		return err_set(err, ERR_PROTOCOL, "`%s` of the image is no text", key);
+		return err_set(err, ERR_DAMAGED, "`%s` of the image is no text", key);
 	if (json_string_length(text) > 0)
 		json_put_shared(out, name, text);
 	return 0;
@@ -203,7 +203,7 @@ static int copy_names(
 	if (!object || json_is_null(object))
 		return 0;
 	if (!json_is_object(object) || json_object_size(object) > TEXTS_MAX)
-		return err_set(err, ERR_PROTOCOL, "`%s` of the image is no object", key);
+		return err_set(err, ERR_DAMAGED, "`%s` of the image is no object", key);
 	names = json_need(json_array());
 	json_object_foreach(json_unconst(object), member, value) json_add_text(names, member);
 	json_put_new(out, name, names);
@@ -242,7 +242,7 @@ static int copy_diffs(json_t *out, const json_t *root, unsigned n_layers, struct
 	unsigned char raw[DIGEST_RAW_BYTES];
 	size_t i;
 	if (json_array_size(diffs) != n_layers)
-		return err_set(err, ERR_PROTOCOL,
+		return err_set(err, ERR_DAMAGED,
 			"the manifest of the image has %u layers, but its configuration %zu",
 			n_layers, json_array_size(diffs));
 	json_t *list = json_need(json_array());
@@ -251,7 +251,7 @@ static int copy_diffs(json_t *out, const json_t *root, unsigned n_layers, struct
 	{
 		const char *text = json_is_string(diff) ? json_string_value(diff) : "";
 		if (strncmp(text, "sha256:", 7) != 0 || digest_read(raw, text + 7) < 0)
-			return err_set(err, ERR_PROTOCOL,
+			return err_set(err, ERR_DAMAGED,
 				"the configuration of the image has a layer without a digest");
 		json_add_text(list, text + 7);
 	}

@@ -35,7 +35,7 @@ const char *image_architecture(void);
  * Linux on @architecture. Otherwise @out is the manifest.
  * Source: OCI image specification, image-index.md and manifest.md; Docker's image manifest, schema
  * 2.
- * Errors: ERR_PROTOCOL: it is neither, or its layers are not tar archives, or there are over
+ * Errors: ERR_DAMAGED: it is neither, or its layers are not tar archives, or there are over
  * IMAGE_LAYERS_MAX; ERR_NOT_FOUND: nothing for this platform; the message says what there is.
  */
 int image_manifest_read(const char *text, size_t bytes, const char *architecture, bool *is_index,
@@ -48,7 +48,7 @@ int image_manifest_read(const char *text, size_t bytes, const char *architecture
  * "architecture": text, "diffs": [digests of the layers before they were compressed]}; what the
  * configuration lacks is missing. Owns: the caller decrefs.
  * Source: OCI image specification, config.md.
- * Returns: NULL and @err. Errors: ERR_PROTOCOL; ERR_NOT_FOUND: it is for another platform.
+ * Returns: NULL and @err. Errors: ERR_DAMAGED; ERR_NOT_FOUND: it is for another platform.
  */
 json_t *image_config_read(const char *text, size_t bytes, const char *architecture,
 	unsigned n_layers, struct err *err);

@@ -71,7 +71,10 @@ static void take_result(struct unpack *u)
 {
 	unsigned char raw[DIGEST_RAW_BYTES];
 	struct unpack_reply *reply = &u->reply;
-	err_check(&reply->err);
+	if (reply->status == 0 && reply->err.code == ERR_NONE)
+		reply->err = (struct err){.code = ERR_NONE};
+	else
+		err_check(&reply->err);
 	reply->digest[DIGEST_BYTES - 1] = '\0';
 	bool is_whole = reply->status == 0 && reply->err.code == ERR_NONE;
 	if (is_whole ? digest_read(raw, reply->digest) < 0 : reply->err.code == ERR_NONE)

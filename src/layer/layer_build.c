@@ -120,7 +120,14 @@ int layer_build_commit(struct layer_build *b, const char *digest, const char *ow
 	json_put_text(about, "layer", digest);
 	layer_template_file(json_get_text(about, "name"), file);
 	int r = layer_build_place(b, digest, err);
-	return r < 0 ? r : layer_record_put(b->store, LAYER_TEMPLATES, owner, file, about, err);
+	if (r < 0)
+		return r;
+	r = layer_record_put(b->store, LAYER_TEMPLATES, owner, file, about, err);
+	if (r < 0 && b->other_fd < 0) { /* nobody else has it: the lock is still exclusive */
+		cleanup_fd int layers = layer_open_layers(b->store, false);
+		layer_drop(layers, digest, b->dir_fd);
+	}
+	return r;
 }
 
 void layer_build_end(struct layer_build *b)

@@ -46,15 +46,14 @@ class Outside(Case):
 
     def attempt(self, *rows, **more):
         """Pull an image with this layer. Returns: the directory of its layer, or None."""
+        self.image("rm", self.name("evil"))
         self.registry.add("evil", Image(archive(rows, **more)))
         done = self.image("pull", self.name("evil"), "--json")
         self.assertNotIn(SECRET, done.out + done.err)
         if done.status != 0:
             self.assertEqual(self.layers(), [], done)
             return None
-        about = done.json()
-        self.addCleanup(self.image, "rm", self.name("evil"))
-        return self.tree(about)
+        return self.tree(done.json())
 
 
 class Layers(Outside):
@@ -190,7 +189,7 @@ class Archives(Outside):
             f.write("{}")
         os.mkfifo(os.path.join(where, "index.json"))
         done = self.image("import", where, "evil:1")
-        self.assertIn("has no image", done.err)
+        self.assertIn("index.json of the image is no file", done.err)
         os.remove(os.path.join(where, "index.json"))
         with open(os.path.join(where, "index.json"), "wb") as f:
             f.truncate(1 << 33)
@@ -201,7 +200,7 @@ class Archives(Outside):
 class Registries(Case):
     def test_T_IMAGE_DIGEST_is_another(self):
         """Other bytes than those that the image names: of its manifest, its configuration and its layer."""
-        image, evil = Image(layer({"a": b"good"})), Image(layer({"a": b"evil"}))
+        image, evil = Image(layer({"a": b"good"}), packed=None), Image(layer({"a": b"evil"}), packed=None)
         whole = self.registry.add("app", image)
         self.registry.add("app", evil)
         self.registry.documents["app", whole] = json.dumps(evil.manifest).encode()
@@ -209,7 +208,7 @@ class Registries(Case):
         for part in (image.config, image.layers[0]):
             self.registry.add("app", image)
             self.registry.blobs[digest(part)] = evil.layers[0] if part is image.layers[0] else evil.config
-            self.refuses(4, "digest")
+            self.refuses(1, "digest")
             self.assertEqual((self.layers(), self.downloads()), ([], []))
 
     def test_T_IMAGE_LOGIN_goes_elsewhere(self):
@@ -263,10 +262,10 @@ class Registries(Case):
         image = Image(layer({"a": b"1"}))
         self.registry.add("app", image)
         self.registry.documents["app", "latest"] = b" " * (5 << 20)
-        self.refuses(1, "")
+        self.refuses(2, "over 4 MiB")
         self.registry.add("app", image)
         self.registry.endless = True
-        self.refuses(4, "longer than")
+        self.refuses(1, "longer than")
         self.registry.endless = False
         with Registry("me", "secret") as registry:
             registry.add("app", image)
@@ -348,7 +347,7 @@ class Process(Outside):
                             if f.read() != "retort-unpack\n":
                                 continue
                         with open(f"/proc/{pid}/status", encoding="ascii") as f:
-                            rows = dict(line.rstrip().split(":\t", 1) for line in f if ":\t" in line)
+                            rows = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
                     except OSError:
                         continue
                     if rows.get("Seccomp") == "2":
@@ -377,7 +376,7 @@ class Callers(Case):
                                    ("image.remove", {"name": self.name("app")}), ("image.prune", {})):
                 with self.assertRaises(web.Failed, msg=method) as caught:
                     server.rpc(method, ann, **params)
-                self.assertEqual(caught.exception.data["code"], "denied")
+                self.assertEqual(caught.exception.code, "denied")
             self.assertEqual(len(server.rpc("image.list", ann)["images"]), 1)
 
 

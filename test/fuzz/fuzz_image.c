@@ -56,7 +56,7 @@ static void check_manifest(const char *text, size_t bytes)
 	struct err err = {0};
 	int r = image_manifest_read(text, bytes, "amd64", &is_index, &chosen, &m, &err);
 	if (r < 0) {
-		MUST(err.code == ERR_PROTOCOL || err.code == ERR_NOT_FOUND);
+		MUST(err.code == ERR_DAMAGED || err.code == ERR_NOT_FOUND);
 		return;
 	}
 	if (is_index) {
@@ -79,7 +79,7 @@ static void check_config(const char *text, size_t bytes)
 	struct err err = {0};
 	cleanup_json json_t *got = image_config_read(text, bytes, "amd64", 1, &err);
 	if (!got) {
-		MUST(err.code == ERR_PROTOCOL || err.code == ERR_NOT_FOUND);
+		MUST(err.code == ERR_DAMAGED || err.code == ERR_NOT_FOUND);
 		return;
 	}
 	const json_t *list, *one;
@@ -103,7 +103,7 @@ static void check_challenge(const char *text)
 	struct err err = {0};
 	char url[2048];
 	if (challenge_read(&c, text, &err) < 0) {
-		MUST(err.code == ERR_AUTH || err.code == ERR_PROTOCOL);
+		MUST(err.code == ERR_AUTH || err.code == ERR_UNREACHABLE);
 		return;
 	}
 	MUST(!c.is_bearer || c.realm[0]);

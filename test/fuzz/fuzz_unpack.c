@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	fuzz_put("place/secret", (const uint8_t *)secret, sizeof secret);
 	snprintf(path, sizeof path, "%s/place", fuzz_dir());
 	cleanup_fd int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	(void)fchmodat(dir, "secret", 0644, 0);
+	MUST(fchmodat(dir, "secret", 0644, 0) == 0);
 	cleanup_fd int root = openat(dir, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int source = memfd_create("layer", MFD_CLOEXEC);
 	MUST(root >= 0 && source >= 0 && fd_write_all(source, data, bytes) == 0);

@@ -10,11 +10,11 @@ import base64
 import crypt
 import gzip
 import hashlib
-import http.client
 import json
 import os
 import random
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -31,7 +31,7 @@ import web  # noqa: E402
 from registry_fake import Image, archive, digest, entry  # noqa: E402
 
 IDENTITY = "user"
-N_IMAGES = 20
+N_IMAGES = 300 if harness.IS_LONG else 20
 NAMES = ("a", "b", "c.txt", "\u017e", "x y", "-n", "lib", "n" * 120, "d", "e")
 # To see a tree as a box would: a mount namespace of one's own, and lines with what is there.
 LOOK = r"""
@@ -77,6 +77,7 @@ class Maker:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.there = {"": "dir"}  # path: kind, of the whole image so far
+        self.modes = {}           # of directories
 
     def dirs(self):
         return [path for path, kind in self.there.items() if kind == "dir"]
@@ -88,16 +89,27 @@ class Maker:
         for other in [p for p in self.there if p == path or p.startswith(path + "/")]:
             del self.there[other]
 
+    def enter(self, rows, at):
+        """Layers have the directories that their files are in."""
+        parts = at.split("/") if at else []
+        for i in range(1, len(parts) + 1):
+            path = "/".join(parts[:i])
+            if path not in {info.name for info, _ in rows if info.type == tarfile.DIRTYPE}:
+                rows.append((entry(path, tarfile.DIRTYPE, self.modes[path]), None))
+
     def add(self, rows):
         r = self.random
-        path = self.join(r.choice(self.dirs()), r.choice(NAMES))
+        at = r.choice(self.dirs())
+        path = self.join(at, r.choice(NAMES))
         if path.count("/") > 6:
             return
+        self.enter(rows, at)
         kind = r.choice(("dir", "file", "file", "file", "link", "hard", "fifo"))
         if kind == "dir":
             if self.there.get(path) != "dir":
                 self.forget(path)
-            rows.append((entry(path, tarfile.DIRTYPE, r.choice((0o755, 0o700, 0o1777, 0o555))), None))
+            self.modes[path] = r.choice((0o755, 0o700, 0o1777, 0o555))
+            rows.append((entry(path, tarfile.DIRTYPE, self.modes[path]), None))
         elif kind == "file":
             self.forget(path)
             data = r.randbytes(r.choice((0, 1, 511, 512, 70000)))
@@ -110,7 +122,8 @@ class Maker:
             rows.append((entry(path, tarfile.FIFOTYPE, 0o644), None))
         else:
             mine = [info.name for info, _ in rows if info.type == tarfile.REGTYPE and self.there.get(info.name) == "file"]
-            if not mine or path in mine:
+            mine = [name for name in mine if name != path and not name.startswith(path + "/")]
+            if not mine:
                 return
             self.forget(path)
             rows.append((entry(path, tarfile.LNKTYPE, link=r.choice(mine)), None))
@@ -126,6 +139,7 @@ class Maker:
         path = r.choice(left)
         at, _, name = path.rpartition("/")
         self.forget(path)
+        self.enter(rows, at)
         rows.append((entry(self.join(at, ".wh." + name)), b""))
 
     def hide(self, rows, below):
@@ -137,7 +151,7 @@ class Maker:
         path = r.choice(left)
         self.forget(path)
         self.there[path] = "dir"
-        rows.append((entry(path, tarfile.DIRTYPE, 0o755), None))
+        self.enter(rows, path)
         rows.append((entry(path + "/.wh..wh..opq"), b""))
 
     def layer(self):
@@ -262,7 +276,7 @@ class Registry:
 
     def answers(self):
         try:
-            http.client.HTTPConnection(self.host, timeout=5).request("GET", "/v2/")
+            socket.create_connection(("127.0.0.1", self.port), 5).close()
         except OSError:
             return False
         return True
@@ -307,7 +321,7 @@ class DockerRegistry(Case):
         done = harness.retort("image", "pull", name, "--state", self.state)
         self.assertIn("it needs a login", done.err)
         auth = os.path.join(self.dir, "auth.json")
-        for secret, status in (("wrong", 4), ("secret", 0)):
+        for secret, status in (("wrong", 3), ("secret", 0)):
             if status == 0:
                 tool("skopeo", "login", "--tls-verify=false", "--authfile", auth, "-u", "ann", "-p", secret, registry.host)
             else:

@@ -87,7 +87,7 @@ class Pulls(Case):
         self.assertEqual(self.image("inspect", whole[7:19]).json()["digest"], whole[7:])
         self.registry.documents["app", whole] = b'{"schemaVersion": 2}'
         done = self.image("pull", self.name(f"app@{whole}"))
-        self.assertEqual(done.status, 4, done)
+        self.assertEqual(done.status, 1, done)
         self.assertIn("and should have", done.err)
 
     def test_kinds_of_layers(self):
@@ -208,7 +208,7 @@ class Pulls(Case):
             ann = {"Authorization": "Bearer " + "a" * 32}
             with self.assertRaises(web.Failed) as caught:
                 server.rpc("image.pull", ann, name=self.name("app"))
-            self.assertEqual(caught.exception.data["code"], "denied")
+            self.assertEqual(caught.exception.code, "denied")
             self.assertEqual(server.rpc("image.list", ann)["images"], [])
 
 
@@ -232,14 +232,14 @@ class Broken(Case):
         wrong = bytearray(image.layers[0])
         wrong[1000] ^= 1
         self.registry.blobs[digest(image.layers[0])] = bytes(wrong)
-        self.refuses(4, "it was changed on its way")
+        self.refuses(1, "it was changed on its way")
         self.assertEqual((self.layers(), self.downloads()), ([], []))
 
     def test_a_configuration_that_names_another_layer(self):
         image, other = Image(layer({"a": b"1"})), Image(layer({"a": b"2"}))
         self.registry.add("app", {**image.manifest, "config": other.manifest["config"]})
         self.registry.blobs.update({**image.blobs, **other.blobs})
-        self.refuses(4, "not the one that its configuration names")
+        self.refuses(1, "not the one that its configuration names")
         self.assertEqual(self.layers(), [])
 
     def test_a_download_that_breaks_off_goes_on(self):
@@ -301,17 +301,17 @@ class Broken(Case):
                 ({**good, "layers": good["layers"] * 2}, "2 layers, but its configuration 1"),
                 ({**good, "config": good["layers"][0]}, "no JSON object")):
             self.registry.add("app", document)
-            self.refuses(4, text)
+            self.refuses(1, text)
         self.assertEqual(self.layers(), [])
 
     def test_a_layer_that_is_longer_than_it_says(self):
         image = Image(layer({"a": BIG}))
         image.manifest["layers"][0]["size"] -= 10
         self.registry.add("app", image)
-        self.refuses(4, "longer than")
+        self.refuses(1, "longer than")
 
     def test_names(self):
-        for name in ("", "A", "a:", "a@sha256:1", "-", "a//b", "http://a/b", "a b", "/a"):
+        for name in ("A", "a:", "a@sha256:1", "-", "a//b", "http://a/b", "a b", "/a"):
             done = self.image("pull", "--", name)
             self.assertEqual(done.status, 2, (name, done))
             self.assertIn("no name of an image", done.err)
@@ -372,6 +372,7 @@ class Layers(Case):
             (entry("up/passwd"), b"x"), (entry("abs", tarfile.SYMTYPE, link=harness.TMP), None))
         with open(os.path.join(tree, "etc/passwd"), encoding="ascii") as f:
             self.assertEqual(f.read(), "x")
+        self.image("rm", self.name("app"))
         self.fails("below something", (entry("a", tarfile.SYMTYPE, link=harness.TMP), None), (entry("a/outside"), b"x"))
         self.assertFalse(os.path.exists(outside))
 

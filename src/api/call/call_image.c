@@ -350,7 +350,7 @@ static const struct operation rows[] = {
 		.label = OPERATION_PROGRAM,
 		.limits = "An image has at most 128 layers. Not for callers with a token.",
 		.errors =
-			"denied|auth|not_found|unreachable|protocol|quota|limit|no_space|io|access|"
+			"denied|auth|not_found|unreachable|protocol|damaged|quota|limit|no_space|io|access|"
 			"interrupted|box",
 		.is_for_operator = true, .has_events = true,
 		.example = "{'name': 'localhost:1/words'}",
@@ -359,7 +359,7 @@ static const struct operation rows[] = {
 		ROWS(import_rows), RESULT(get_rows), .label = OPERATION_PROGRAM,
 		.limits = "As image.pull.",
 		.errors =
-			"denied|usage|not_found|protocol|limit|no_space|io|access|interrupted|box",
+			"denied|usage|not_found|protocol|damaged|limit|no_space|io|access|interrupted|box",
 		.is_for_operator = true, .has_events = true,
 		.example = "{'path': '/srv/words.tar', 'name': 'words'}",
 		.answer = "{'short_name': 'words:latest'}", .start = start_import},

@@ -21,8 +21,6 @@
 
 enum { FILE_BYTES = 1 << 20, SECRET_BYTES = 16 << 10, HELPER_BYTES = 64 };
 
-extern char **environ;
-
 static const char hub[] = "https://index.docker.io/v1/";
 
 /* ---- programs ---- */

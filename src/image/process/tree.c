@@ -11,7 +11,7 @@
  * A layer says that a file of the layers below is removed by an empty file ".wh.NAME", and that
  * nothing below a directory is to be seen by ".wh..wh..opq" in it. For overlays these are a
  * character device 0:0 of that name, which everybody may make, and the attribute
- * user.overlay.opaque. A directory that replaces a removed one is opaque.
+ * user.overlay.opaque. A directory that replaces a file or a removed directory is opaque.
  *
  * Owners and extended attributes are not kept, nor are set-id bits: a box has one user. Its owner
  * may read and write every file, since an engine without privileges could not show it otherwise.
@@ -319,7 +319,8 @@ static int add_dir(struct tree *t, struct place at, const struct tree_entry *e, 
 		return fail(err, e->path);
 	if (!is_dir && mkdirat(at.dir, at.name, 0700) < 0)
 		return fail(err, e->path);
-	if (is_there && is_mark(&st) && hide_below(at.dir, at.name) < 0)
+	/* What was there, a file or a mark, has hidden what the layers below have of this name. */
+	if (is_there && !is_dir && hide_below(at.dir, at.name) < 0)
 		return fail(err, e->path);
 	return fchmodat(at.dir, at.name, mode, 0) < 0 ? fail(err, e->path) : 0;
 }

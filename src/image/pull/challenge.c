@@ -65,11 +65,11 @@ int challenge_read(struct challenge *out, const char *header, struct err *err)
 			break; /* another kind of login, which is not taken */
 		at = read_param(out, at);
 		if (!at)
-			return err_set(err, ERR_PROTOCOL,
+			return err_set(err, ERR_UNREACHABLE,
 				"the registry sent a header WWW-Authenticate that cannot be read");
 	}
 	if (out->is_bearer && !out->realm[0])
-		return err_set(err, ERR_PROTOCOL, "the registry does not say who gives tokens");
+		return err_set(err, ERR_UNREACHABLE, "the registry does not say who gives tokens");
 	return 0;
 }
 
@@ -91,7 +91,7 @@ int challenge_url(const struct challenge *c, const char *path, bool is_local, ch
 	bool is_good = strncasecmp(c->realm, "https://", 8) == 0 ||
 		(is_local && strncasecmp(c->realm, "http://", 7) == 0);
 	if (!is_good)
-		return err_set(err, ERR_PROTOCOL,
+		return err_set(err, ERR_UNREACHABLE,
 			"the registry wants a token from \"%.100s\", which is no https URL",
 			c->realm);
 	(void)buf_addf(&url, "%s%c", c->realm, strchr(c->realm, '?') ? '&' : '?');
@@ -109,7 +109,7 @@ int challenge_url(const struct challenge *c, const char *path, bool is_local, ch
 		(void)buf_add(&url, ":pull");
 	}
 	if (buf_error(&url) < 0)
-		return err_set(err, ERR_PROTOCOL, "the registry sent a URL that is too long");
+		return err_set(err, ERR_UNREACHABLE, "the registry sent a URL that is too long");
 	memcpy(out, buf_str(&url), url.bytes + 1);
 	return 0;
 }

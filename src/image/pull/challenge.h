@@ -16,13 +16,13 @@ struct challenge {
 };
 
 /* Read the value of a header WWW-Authenticate. Source: RFC 9110, 11.6.1; distribution, "Token
- * Authentication Specification". Errors: ERR_AUTH: it asks for something else; ERR_PROTOCOL. */
+ * Authentication Specification". Errors: ERR_AUTH: it asks for something else; ERR_UNREACHABLE. */
 int challenge_read(struct challenge *out, const char *header, struct err *err);
 
 /*
  * Write the URL of the token: the realm, the service, and the scope. If the registry has named no
  * scope, it is that of reading @path.
- * Errors: ERR_PROTOCOL: it is too long, or no https URL; with @is_local, http is good, too.
+ * Errors: ERR_UNREACHABLE: it is too long, or no https URL; with @is_local, http is good, too.
  */
 int challenge_url(const struct challenge *c, const char *path, bool is_local, char *out,
 	size_t out_bytes, struct err *err);

@@ -196,6 +196,16 @@ static void remove_part(const struct intake *in)
 	(void)unlink(path);
 }
 
+/* Begin the part anew. On failure, `err` is set. */
+static void empty_part(struct intake *in)
+{
+	in->have = 0;
+	digest_begin(&in->digest);
+	if (ftruncate(in->part_fd, 0) < 0 || lseek(in->part_fd, 0, SEEK_SET) < 0)
+		(void)err_sys(&in->err, file_code(errno), errno, "write to %.150s/downloads",
+			layer_store_dir(in->order.store));
+}
+
 /* Compute the digest of what there is of the part. */
 static void perform_read(struct work *work)
 {
@@ -203,6 +213,7 @@ static void perform_read(struct work *work)
 	char *chunk = malloc(CHUNK_BYTES);
 	ssize_t n = chunk ? 1 : -1;
 	in->have = 0;
+	in->err.code = ERR_NONE;
 	digest_begin(&in->digest);
 	if (chunk && lseek(in->part_fd, 0, SEEK_SET) == 0)
 		while ((n = read(in->part_fd, chunk, CHUNK_BYTES)) > 0) {
@@ -212,10 +223,7 @@ static void perform_read(struct work *work)
 	free(chunk);
 	if (is_file(in) || (n == 0 && in->have <= in->order.blob.bytes))
 		return;
-	(void)ftruncate(in->part_fd, 0);
-	(void)lseek(in->part_fd, 0, SEEK_SET);
-	in->have = 0;
-	digest_begin(&in->digest);
+	empty_part(in);
 }
 
 static void on_read(struct work *work)
@@ -224,6 +232,10 @@ static void on_read(struct work *work)
 	in->is_working = false;
 	if (in->is_closing) {
 		maybe_close(in);
+		return;
+	}
+	if (in->err.code != ERR_NONE) {
+		fail(in, &in->err);
 		return;
 	}
 	if (is_file(in)) {
@@ -310,7 +322,7 @@ static void on_unpacked(
 	} else if (err) {
 		fail(in, err);
 	} else if (strcmp(digest, in->order.diff) != 0) {
-		(void)err_set(&wrong, ERR_PROTOCOL,
+		(void)err_set(&wrong, ERR_DAMAGED,
 			"the layer %.12s… of the image is not the one that its configuration names",
 			in->order.blob.digest);
 		fail(in, &wrong);
@@ -352,19 +364,22 @@ static void begin_unpack(struct intake *in)
 
 static void restart(void *arg)
 {
-	struct intake *in = arg;
-	(void)ftruncate(in->part_fd, 0);
-	(void)lseek(in->part_fd, 0, SEEK_SET);
-	digest_begin(&in->digest);
-	in->have = 0;
+	empty_part(arg);
+}
+
+static int set_too_long(const struct intake *in, struct err *err)
+{
+	return err_set(err, ERR_DAMAGED, "the layer %.12s… is longer than the image says",
+		in->order.blob.digest);
 }
 
 static int on_data(void *arg, const char *data, size_t bytes)
 {
 	struct intake *in = arg;
+	if (in->err.code != ERR_NONE)
+		return -err_errno(in->err.code);
 	if (bytes > in->order.blob.bytes - in->have)
-		return err_set(&in->err, ERR_PROTOCOL,
-			"the layer %.12s… is longer than the image says", in->order.blob.digest);
+		return set_too_long(in, &in->err);
 	int r = fd_write_all(in->part_fd, data, bytes);
 	if (r < 0)
 		return err_sys(&in->err, file_code(-r), -r, "write to %.150s/downloads",
@@ -390,10 +405,8 @@ static void check(struct intake *in)
 		begin_unpack(in);
 		return;
 	}
-	if (!is_file(in))
-		restart(in);
 	remove_part(in);
-	(void)err_set(&err, ERR_PROTOCOL, "the layer %.12s… has the digest %.12s…: %s",
+	(void)err_set(&err, ERR_DAMAGED, "the layer %.12s… has the digest %.12s…: %s",
 		in->order.blob.digest, digest,
 		is_file(in) ? "its file is damaged"
 			    : "it was changed on its way, or is damaged there");
@@ -413,6 +426,11 @@ static void on_got(void *arg, bool is_cut, uint64_t wait_ms, const struct err *e
 		return;
 	}
 	struct err end = {.code = ERR_NONE};
+	if (err && err->code == ERR_LIMIT) { /* the server has said so before it sent a byte */
+		set_too_long(in, &end);
+		fail(in, &end);
+		return;
+	}
 	(void)err_set(&end, ERR_UNREACHABLE, "the layer %.12s… ends early", in->order.blob.digest);
 	if (in->have > in->had)
 		in->n_tries = 0;

@@ -169,7 +169,7 @@ static int take_manifest(struct pull *p, struct err *err)
 	if (r < 0)
 		return r;
 	if (is_index && was_index)
-		return err_set(err, ERR_PROTOCOL, "the image has an index in its index");
+		return err_set(err, ERR_DAMAGED, "the image has an index in its index");
 	if (!is_index) {
 		p->stage = PULL_CONFIG;
 		chosen = p->manifest.config;
@@ -183,7 +183,7 @@ static int take_document(struct pull *p, struct err *err)
 	char digest[DIGEST_BYTES];
 	digest_text(digest, buf_str(&p->text), p->text.bytes);
 	if (p->wanted[0] && strcmp(digest, p->wanted) != 0)
-		return err_set(err, ERR_PROTOCOL,
+		return err_set(err, ERR_DAMAGED,
 			"a document of the image has the digest %.12s…, and should have %.12s…",
 			digest, p->wanted);
 	if (!p->digest[0])

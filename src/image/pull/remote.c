@@ -35,6 +35,7 @@ enum {
 	WAIT_MAX_S = 60,
 };
 
+static const char hub[] = "docker.io";
 static const char accepted[] =
 	"application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "
 	"application/vnd.docker.distribution.manifest.list.v2+json, "
@@ -129,18 +130,24 @@ static void finish_status(struct remote_get *g)
 	finish(g, is_busy, &err);
 }
 
+static void set_denied(const struct remote *r, const char *why, struct err *err)
+{
+	const char *host = r->config.at->host;
+	char name[IMAGE_NAME_BYTES];
+	image_ref_name(r->config.image, name);
+	(void)err_set(err, ERR_AUTH, "%.100s: %s", image_ref_short(name), why);
+	(void)err_hint(err, "log in: docker login%s%.100s, or: podman login %.60s",
+		strcmp(host, hub) == 0 ? "" : " ", strcmp(host, hub) == 0 ? "" : host, host);
+}
+
 static void finish_denied(struct remote_get *g)
 {
-	const char *host = g->remote->config.at->host;
-	char name[IMAGE_NAME_BYTES];
 	struct err err;
-	image_ref_name(g->remote->config.image, name);
-	(void)err_set(&err, ERR_AUTH, "%.100s: %s", image_ref_short(name),
+	set_denied(g->remote,
 		g->remote->config.login.secret
 			? "the registry refuses the login, or there is no such image"
-			: "it needs a login, or there is no such image");
-	(void)err_hint(&err, "log in with `docker login %.100s` or `podman login %.60s`",
-		strcmp(host, "docker.io") == 0 ? "" : host, host);
+			: "it needs a login, or there is no such image",
+		&err);
 	finish(g, false, &err);
 }
 
@@ -206,8 +213,7 @@ static void on_token(void *arg, const struct net_result *result)
 	if (result->end != NET_ANSWER) {
 		end_login(r, &result->err);
 	} else if (result->status == 401 || result->status == 403) {
-		(void)err_fail(&err, ERR_AUTH, "log in again, for example with `docker login`",
-			"%.100s refuses the login", r->config.at->host);
+		set_denied(r, "the registry refuses the login", &err);
 		end_login(r, &err);
 	} else if (!token[0] || strpbrk(token, "\r\n") ||
 		buf_addf(&value, "Bearer %s", token) < 0) {
@@ -327,7 +333,7 @@ static void follow(struct remote_get *g)
 		(g->remote->is_plain && strncasecmp(url, "http://", 7) == 0);
 	if (bytes <= 0 || (size_t)bytes >= sizeof url || !is_safe ||
 		g->n_redirections++ == REDIRECTIONS_MAX) {
-		(void)err_set(&err, ERR_PROTOCOL,
+		(void)err_set(&err, ERR_UNREACHABLE,
 			"%.100s sends on to \"%.80s\", which is not followed",
 			g->remote->config.at->host, to);
 		finish(g, false, &err);
@@ -468,7 +474,7 @@ int remote_open(struct remote **out, const struct remote_config *config, struct 
 		free(r);
 		return bad;
 	}
-	if (strcmp(host, "docker.io") == 0)
+	if (strcmp(host, hub) == 0)
 		host = "registry-1.docker.io";
 	snprintf(r->host, sizeof r->host, "%s", host);
 	r->is_local = r->is_plain = image_ref_is_local(config->at);

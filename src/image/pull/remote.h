@@ -46,7 +46,7 @@ struct remote_order {
 	/*
 	 * Called once. @is_cut: the connection broke off, or the server was busy: what is missing
 	 * can be asked for again after @wait_ms. The callback must not close the remote. Errors:
-	 * ERR_NOT_FOUND, ERR_AUTH, ERR_UNREACHABLE, ERR_LIMIT, ERR_PROTOCOL, ERR_QUOTA.
+	 * ERR_NOT_FOUND, ERR_AUTH, ERR_UNREACHABLE, ERR_LIMIT, ERR_QUOTA.
 	 */
 	void (*done)(void *arg, bool is_cut, uint64_t wait_ms, const struct err *err);
 	void *arg;

@@ -24,8 +24,8 @@ TEST(names_in_full)
 		{"localhost/a", "localhost/a:latest", "localhost/a:latest"},
 		{"localhost:5000/a:t", "localhost:5000/a:t", "localhost:5000/a:t"},
 		{"[::1]:5000/a", "[::1]:5000/a:latest", "[::1]:5000/a:latest"},
-		{"a-b_c.d__e/f---g", "docker.io/a-b_c.d__e/f---g:latest",
-			"a-b_c.d__e/f---g:latest"},
+		{"a-b_c__e/f.g---h", "docker.io/a-b_c__e/f.g---h:latest",
+			"a-b_c__e/f.g---h:latest"},
 		{"a@sha256:" HEX, "docker.io/library/a@sha256:" LOW, "a@sha256:" LOW},
 		{"a:1@sha256:" LOW, "docker.io/library/a@sha256:" LOW, "a@sha256:" LOW},
 	};

@@ -8,6 +8,7 @@
 #include "registry/ports.h"
 #include "registry/processes.h"
 #include "registry/stats.h"
+#include "session/start/engine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -103,6 +104,14 @@ struct registry *registry_view(struct registry *r, struct owner *owner)
 	if (!*at && (*at = calloc(1, sizeof **at)))
 		**at = (struct registry){.all = r->all, .owner = owner};
 	return *at;
+}
+
+/* An engine without a store of layers. */
+struct engine *registry_engine(const struct registry *r)
+{
+	static struct engine engine;
+	engine.loop = r->all->loop;
+	return &engine;
 }
 
 void fake_registry_free(struct registry *r)
