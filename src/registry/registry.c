@@ -573,11 +573,6 @@ static void on_emptied(struct engine *engine)
 	uv_close((uv_handle_t *)&r->lifetimes, on_lifetimes_closed);
 }
 
-struct engine *registry_engine(const struct registry *r)
-{
-	return r->table->engine;
-}
-
 void registry_close(struct registry *registry, void (*closed)(void *arg), void *arg)
 {
 	struct session_table *r = registry->table;

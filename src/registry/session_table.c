@@ -352,3 +352,8 @@ void session_table_on_idle(uv_timer_t *timer)
 	(void)journal_idle(r->journal, &err);
 	standby_tend(r);
 }
+
+struct engine *registry_engine(const struct registry *r)
+{
+	return r->table->engine;
+}

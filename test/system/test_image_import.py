@@ -177,7 +177,7 @@ class Imports(Case):
             f.write("x")
         os.chmod(path, 0)
         if not harness.IS_ROOT:
-            self.fails(1, "secret cannot be read", where, "system")
+            self.fails(2, "secret cannot be read", where, "system")
 
     def test_a_killed_import_leaves_nothing_for_long(self):
         pipe, end = os.pipe()

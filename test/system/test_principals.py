@@ -57,6 +57,9 @@ ASKED = {
 }
 BY_RUN = {"step.get": {}, "step.output": {}, "step.interrupt": {}, "step.input": {"text": "x"}}
 ALONE = {
+    "image.pull": "the operator's; see T-IMAGE-CALLER", "image.import": "the operator's; see T-IMAGE-CALLER",
+    "image.remove": "the operator's; see T-IMAGE-CALLER", "image.prune": "the operator's; see T-IMAGE-CALLER",
+    "image.list": "images are the operator's, and seen by all", "image.get": "images are the operator's, and seen by all",
     "port.open": "refused before it is looked for; see T-PORT-PRINCIPAL",
     "session.create": "makes one",
     "session.list": "names none; see test_lists_have_ones_own",

@@ -42,13 +42,11 @@ static int fail_write(const struct packing *p, struct err *err)
 		err, ERR_IO, "write an archive of %.100s: %.100s", p->root, text ? text : "?");
 }
 
-static int fail_read(const struct packing *p, const char *path, struct err *err)
+static int fail_read(const char *path, struct err *err)
 {
-	const char *text = p->lib.error_string(p->in);
 	return err_fail(err, ERR_ACCESS,
-		"import it as its owner, or as root: sudo tar -C DIR -c . | "
-		"retort image import - NAME",
-		"%.150s cannot be read: %.80s", path, text ? text : "?");
+		"as root, or as its owner: tar -C DIR -c . | retort image import - NAME",
+		"%.200s cannot be read", path);
 }
 
 static int pack_data(struct packing *p, const char *path, struct err *err)
@@ -57,7 +55,7 @@ static int pack_data(struct packing *p, const char *path, struct err *err)
 	while ((n = p->lib.read_data(p->in, p->block, sizeof p->block)) > 0)
 		if (p->lib.write_data(p->out, p->block, (size_t)n) < 0)
 			return fail_write(p, err);
-	return n < 0 ? fail_read(p, path, err) : 0;
+	return n < 0 ? fail_read(path, err) : 0;
 }
 
 static int pack_entry(struct packing *p, struct archive_entry *entry, struct err *err)
@@ -88,7 +86,7 @@ static int pack_all(struct packing *p, struct err *err)
 			break;
 		if (said < ARCHIVE_WARN) {
 			const char *path = p->lib.entry_pathname(entry);
-			r = fail_read(p, path ? path : p->root, err);
+			r = fail_read(path ? path : p->root, err);
 		} else {
 			(void)p->lib.read_disk_descend(p->in);
 			r = pack_entry(p, entry, err);
@@ -110,7 +108,7 @@ static int open_both(struct packing *p, struct err *err)
 		return err_set(err, ERR_NO_MEMORY, "no memory for an archive");
 	if (p->lib.read_disk_set_behavior(p->in, how) != ARCHIVE_OK ||
 		p->lib.read_disk_open(p->in, p->root) != ARCHIVE_OK)
-		return fail_read(p, p->root, err);
+		return fail_read(p->root, err);
 	if (p->lib.write_set_format_gnutar(p->out) != ARCHIVE_OK ||
 		p->lib.write_set_bytes_per_block(p->out, BLOCK_BYTES) != ARCHIVE_OK ||
 		p->lib.write_set_bytes_in_last_block(p->out, 1) != ARCHIVE_OK ||
