@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -99,7 +98,7 @@ int image_store_remove(struct layer_store *s, const char *name, struct err *err)
 	cleanup_fd int dir = layer_record_dir(s, LAYER_IMAGES, operator_of, false);
 	if (dir < 0 || unlinkat(dir, file, 0) < 0)
 		return err_sys(err, file_code(errno), errno, "remove image %.150s", name);
-	layer_sweep(s);
+	layer_sweep(s, NULL);
 	return 0;
 }
 
@@ -107,6 +106,7 @@ int image_store_remove(struct layer_store *s, const char *name, struct err *err)
 
 struct pruning {
 	time_t before;
+	uint64_t *bytes;
 };
 
 static bool prune_part(void *arg, int dir, const char *name)
@@ -115,25 +115,18 @@ static bool prune_part(void *arg, int dir, const char *name)
 	struct stat st;
 	cleanup_fd int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool is_idle = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-	if (is_idle && fstat(fd, &st) == 0 && st.st_mtime <= p->before)
-		(void)unlinkat(dir, name, 0);
+	if (is_idle && fstat(fd, &st) == 0 && st.st_mtime <= p->before &&
+		unlinkat(dir, name, 0) == 0)
+		*p->bytes += (uint64_t)st.st_size;
 	return false;
-}
-
-static uint64_t free_bytes(const char *path)
-{
-	struct statvfs fs;
-	return statvfs(path, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
 }
 
 void image_store_prune(struct layer_store *s, int64_t part_age_s, uint64_t *bytes)
 {
-	struct pruning p = {.before = time(NULL) - (time_t)part_age_s};
-	uint64_t before = free_bytes(layer_store_dir(s));
+	struct pruning p = {.before = time(NULL) - (time_t)part_age_s, .bytes = bytes};
+	*bytes = 0;
 	cleanup_fd int parts = layer_open_place(s, "downloads", false);
 	if (parts >= 0)
 		(void)layer_each(parts, prune_part, &p);
-	layer_sweep(s);
-	uint64_t after = free_bytes(layer_store_dir(s));
-	*bytes = after > before ? after - before : 0;
+	layer_sweep(s, bytes);
 }

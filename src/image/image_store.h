@@ -27,5 +27,5 @@ json_t *image_store_list(struct layer_store *s);
  * for the time of the removal. Errors: those of image_store_get(); ERR_IO, ERR_ACCESS. */
 int image_store_remove(struct layer_store *s, const char *name, struct err *err);
 /* Remove layers that nobody has, and parts of downloads that are older than @part_age_s. *@bytes:
- * how many are free now. Blocks. */
+ * their size. Blocks. */
 void image_store_prune(struct layer_store *s, int64_t part_age_s, uint64_t *bytes);

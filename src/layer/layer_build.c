@@ -61,7 +61,7 @@ int layer_build_begin(struct layer_build *b, struct layer_store *s, const char *
 		r = layer_check_count(s, owner, name, err);
 	if (r < 0)
 		return r;
-	layer_sweep(s);
+	layer_sweep(s, NULL);
 	return layer_build_open(b, s, err);
 }
 

@@ -72,7 +72,16 @@ void layer_drop(int layers, const char *name, int fd)
 struct sweep {
 	const struct layer_store *store;
 	const json_t *wanted;
+	uint64_t *bytes; /* of what was removed, or NULL: nobody asks */
 };
+
+static void add_size(uint64_t *bytes, int fd)
+{
+	struct layer_sum sum = {.bytes = 0};
+	struct err err; /* what was counted until then counts */
+	(void)layer_measure(fd, INT64_MAX, &sum, &err);
+	*bytes += sum.bytes;
+}
 
 static bool sweep_row(void *arg, int layers, const char *name)
 {
@@ -87,16 +96,19 @@ static bool sweep_row(void *arg, int layers, const char *name)
 	 * written, which may have happened meanwhile. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !layer_is_named(layers, name, fd))
 		return false;
-	if (!is_layer || !layer_is_wanted(s->store, name))
-		layer_drop(layers, name, fd);
+	if (is_layer && layer_is_wanted(s->store, name))
+		return false;
+	if (s->bytes)
+		add_size(s->bytes, fd);
+	layer_drop(layers, name, fd);
 	return false;
 }
 
-void layer_sweep(struct layer_store *s)
+void layer_sweep(struct layer_store *s, uint64_t *bytes)
 {
 	cleanup_fd int layers = layer_open_layers(s, false);
 	cleanup_json json_t *wanted = layers >= 0 ? layer_all_wanted(s) : NULL;
-	struct sweep sweep = {s, wanted};
+	struct sweep sweep = {s, wanted, bytes};
 	if (layers >= 0)
 		(void)layer_each(layers, sweep_row, &sweep);
 	layer_record_sweep(s);

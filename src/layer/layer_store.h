@@ -24,6 +24,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { LAYER_ABOUT_BYTES = 64 << 20 };
 
@@ -57,5 +58,5 @@ void layer_use_end(struct layer_use *use);
 /* Remove the directory @name of the layers, on which the caller has the lock @fd. */
 void layer_drop(int layers, const char *name, int fd);
 /* Remove the layers that no record has and nobody uses, and what engines have left that were
- * killed. */
-void layer_sweep(struct layer_store *s);
+ * killed. Add the size of their files to *@bytes, unless that is NULL. */
+void layer_sweep(struct layer_store *s, uint64_t *bytes);

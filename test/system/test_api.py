@@ -12,6 +12,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 import harness  # noqa: E402
+import registry_fake  # noqa: E402
 import service  # noqa: E402
 
 IDENTITY = "user"
@@ -252,11 +253,22 @@ class Live(harness.Case):
         filled = {k: self.run_id if k == "run" else v for k, v in params.items()}
         if "approval" in filled:
             filled["approval"] = self.approval
+        if "mirror" in filled:
+            filled["mirror"] = self.registry.host
+        if filled.get("path") == "/srv/words.tar":
+            filled["path"] = self.archive
         if filled.get("record") == "…":
             filled["record"] = self.engine.call("session.export", session="demo")["record"]
         return filled
 
     def test_examples_are_true(self):
+        words = registry_fake.layer({"etc/motd": b"hello\n"})
+        self.archive = os.path.join(harness.make_dir(), "words.tar")
+        with open(self.archive, "wb") as f:
+            f.write(words)
+        self.registry = registry_fake.Registry()
+        self.addCleanup(self.registry.close)
+        self.registry.add("library/words", registry_fake.Image(words))
         for name, op in self.table.items():
             with self.subTest(operation=name):
                 self.fresh(has_file=name.startswith(("file.", "path.")))

@@ -342,7 +342,7 @@ static const struct param list_rows[] = {
 	{"images", PARAM_OBJECTS, NEEDED, FIELDS(listed_rows), .help = "the images, by name"},
 };
 static const struct param pruned_rows[] = {
-	GIVES("bytes", PARAM_COUNT, "space that is free now, and was not before"),
+	GIVES("bytes", PARAM_COUNT, "size of what was removed"),
 };
 
 static const struct operation rows[] = {
@@ -353,19 +353,19 @@ static const struct operation rows[] = {
 			"denied|auth|not_found|unreachable|protocol|damaged|quota|limit|no_space|io|access|"
 			"interrupted|box",
 		.is_for_operator = true, .has_events = true,
-		.example = "{'name': 'localhost:1/words'}",
-		.answer = "{'short_name': 'localhost:1/words:latest'}", .start = start_pull},
+		.example = "{'name': 'words', 'mirror': 'localhost:5000'}",
+		.answer = "{'short_name': 'words:latest'}", .start = start_pull},
 	{"image.import", "Take an image from a file or directory of the engine's host",
 		ROWS(import_rows), RESULT(get_rows), .label = OPERATION_PROGRAM,
 		.limits = "As image.pull.",
 		.errors =
-			"denied|usage|not_found|protocol|damaged|limit|no_space|io|access|interrupted|box",
+			"denied|not_found|protocol|damaged|limit|no_space|io|access|interrupted|box",
 		.is_for_operator = true, .has_events = true,
 		.example = "{'path': '/srv/words.tar', 'name': 'words'}",
 		.answer = "{'short_name': 'words:latest'}", .start = start_import},
 	{"image.list", "List the images", RESULT(list_rows), .label = OPERATION_PROGRAM,
-		.errors = "not_found", .example = "{}", .answer = "{'images': []}",
-		.start = start_list},
+		.errors = "not_found", .example = "{}",
+		.answer = "{'images': [{'short_name': 'words:latest'}]}", .start = start_list},
 	{"image.get", "Describe an image", ROWS(name_rows), RESULT(get_rows),
 		.label = OPERATION_PROGRAM, .errors = "not_found|damaged",
 		.example = "{'name': 'words'}", .answer = "{'short_name': 'words:latest'}",

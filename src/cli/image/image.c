@@ -244,7 +244,7 @@ static int prune_main(int argc, char **argv)
 		status = view_json(result);
 	else if (r == 0)
 		status =
-			printf("%s are free now\n",
+			printf("%s removed\n",
 				num_format_bytes((uint64_t)json_get_int(result, "bytes")).text) < 0;
 	return image_end(&run, r, &err, status);
 }
