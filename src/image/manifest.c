@@ -240,6 +240,7 @@ static int copy_diffs(json_t *out, const json_t *root, unsigned n_layers, struct
 {
 	const json_t *diffs = json_object_get(json_object_get(root, "rootfs"), "diff_ids"), *diff;
 	unsigned char raw[DIGEST_RAW_BYTES];
+	char digest[DIGEST_BYTES];
 	size_t i;
 	if (json_array_size(diffs) != n_layers)
 		return err_set(err, ERR_DAMAGED,
@@ -253,7 +254,8 @@ static int copy_diffs(json_t *out, const json_t *root, unsigned n_layers, struct
 		if (strncmp(text, "sha256:", 7) != 0 || digest_read(raw, text + 7) < 0)
 			return err_set(err, ERR_DAMAGED,
 				"the configuration of the image has a layer without a digest");
-		json_add_text(list, text + 7);
+		digest_write(digest, raw);
+		json_add_text(list, digest);
 	}
 	return 0;
 }

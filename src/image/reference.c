@@ -100,6 +100,16 @@ static bool is_tag(const char *text)
 	return n > 0 && !text[n];
 }
 
+/* Return the length of the first part of a name, if it is a host; otherwise 0. */
+static size_t host_bytes(const char *name)
+{
+	size_t n = strcspn(name, "/");
+	bool is_host = name[n] &&
+		(memchr(name, '.', n) || memchr(name, ':', n) ||
+			(n == 9 && memcmp(name, "localhost", 9) == 0));
+	return is_host ? n : 0;
+}
+
 /* Take the digest off the end of the name, whose length is *@bytes. */
 static int take_digest(struct image_ref *out, const char *text, size_t *bytes, struct err *err)
 {
@@ -132,10 +142,8 @@ int image_ref_parse(struct image_ref *out, const char *text, struct err *err)
 			return fail(
 				err, text, "a tag has up to 128 letters, digits, '_', '.' and '-'");
 	}
-	size_t first = strcspn(rest, "/");
-	bool has_host = rest[first] &&
-		(memchr(rest, '.', first) || memchr(rest, ':', first) ||
-			(first == 9 && memcmp(rest, "localhost", 9) == 0));
+	size_t first = host_bytes(rest);
+	bool has_host = first > 0;
 	if (has_host) {
 		path = rest + first + 1;
 		rest[first] = '\0';
@@ -166,7 +174,8 @@ void image_ref_name(const struct image_ref *ref, char out[IMAGE_NAME_BYTES])
 const char *image_ref_short(const char *name)
 {
 	size_t n = sizeof hub - 1;
-	if (strncmp(name, hub, n) != 0 || name[n] != '/')
+	/* Without its host, docker.io/a.b/c would be c on the host a.b. */
+	if (strncmp(name, hub, n) != 0 || name[n] != '/' || host_bytes(name + n + 1) > 0)
 		return name;
 	name += n + 1;
 	/* docker.io/library/a/b is not the image a/b. */
