@@ -57,13 +57,18 @@ def layer(files, dirs=(), links=(), removed=()):
     return archive(entries)
 
 
+def packed_the_same(data):
+    """With gzip, and the same bytes at any time."""
+    return gzip.compress(data, mtime=0)
+
+
 class Image:
     """An image of layers, which are tar archives. `packed`: how each is compressed."""
 
-    def __init__(self, *layers, architecture=ARCHITECTURE, system="linux", packed=gzip.compress, **config):
+    def __init__(self, *layers, architecture=ARCHITECTURE, system="linux", packed=packed_the_same, **config):
         self.blobs = {}
         self.layers = [packed(data) if packed else data for data in layers]
-        kind = OCI + ("layer.v1.tar+gzip" if packed is gzip.compress else "layer.v1.tar")
+        kind = OCI + ("layer.v1.tar+gzip" if packed is packed_the_same else "layer.v1.tar")
         self.config = json.dumps({"architecture": architecture, "os": system, "config": config, "rootfs": {
             "type": "layers", "diff_ids": [digest(data) for data in layers]}}).encode()
         self.manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "config": self.blob(self.config, CONFIG),

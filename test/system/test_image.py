@@ -50,7 +50,7 @@ class Pulls(Case):
         self.pull("one")
         self.registry.asked.clear()
         about = self.pull("two")
-        self.assertEqual(len(self.registry.paths("/blobs/")), 2)  # the configuration, and one layer
+        self.assertEqual(len(self.registry.paths("/blobs/")), 2, self.registry.asked)  # the configuration, and one layer
         self.assertEqual(about["bytes"], len(BIG) + 1)
         self.assertEqual(len(self.layers()), 2)
         self.assertEqual(self.image("rm", self.name("one")).status, 0)
