@@ -154,23 +154,24 @@ static json_t *choose(const json_t *index, const char *ref, const char **name, s
 	const json_t *rows = json_object_get(index, "manifests"), *row;
 	char list[LISTED_BYTES] = "";
 	cleanup_json json_t *found = json_need(json_array());
+	const char *one = NULL;
 	size_t i;
 	bool is_one = true;
-	*name = NULL;
 	json_array_foreach(json_unconst(rows), i, row)
 	{
 		const char *called = name_of(row);
 		const json_t *notes = json_object_get(row, "annotations");
-		if (!*name || strcmp(called, *name) != 0)
+		if (!one || strcmp(called, one) != 0)
 			add_name(list, called);
 		bool is_wanted = !ref || is_called(called, ref) ||
 			is_called(json_get_text(notes, ref_name), ref);
 		if (!is_wanted)
 			continue;
-		is_one = is_one && (!*name || strcmp(called, *name) == 0);
-		*name = called;
+		is_one = is_one && (!one || strcmp(called, one) == 0);
+		one = called;
 		json_add_shared(found, row);
 	}
+	*name = one ? one : "";
 	if (json_array_size(found) == 0 && !ref)
 		(void)err_set(err, ERR_DAMAGED, "index.json of the image names no image");
 	else if (json_array_size(found) == 0 || !is_one)
@@ -184,17 +185,17 @@ static int read_manifest(struct layout *out, const json_t *index, struct err *er
 {
 	cleanup_buf struct buf text = BUF_INIT(IMAGE_DOCUMENT_BYTES);
 	struct image_blob chosen;
-	bool is_index = true;
 	char *top = json_dumps(index, JSON_COMPACT);
 	int r = top ? buf_add(&text, top) : -ENOMEM;
 	free(top);
 	if (r < 0)
 		return err_set(err, ERR_LIMIT, "index.json of the image is too long");
 	for (int depth = 0;; depth++) {
-		r = image_manifest_read(buf_str(&text), text.bytes, image_architecture(), &is_index,
-			&chosen, &out->manifest, err);
-		if (r < 0 || !is_index)
+		r = image_manifest_read(
+			buf_str(&text), text.bytes, image_architecture(), &out->manifest, err);
+		if (r < 0 || !out->manifest.is_index)
 			return r;
+		chosen = out->manifest.chosen;
 		if (depth == INDEX_DEPTH_MAX)
 			return err_set(err, ERR_DAMAGED, "the image has an index in its index");
 		buf_done(&text);
@@ -208,7 +209,7 @@ static int read_manifest(struct layout *out, const json_t *index, struct err *er
 
 static int read_oci(struct layout *out, const char *ref, struct err *err)
 {
-	const char *name = NULL;
+	const char *name = "";
 	cleanup_buf struct buf text = BUF_INIT(IMAGE_DOCUMENT_BYTES);
 	cleanup_json json_t *index = load_json(out->dir, "index.json", err);
 	cleanup_json json_t *chosen = index ? choose(index, ref, &name, err) : NULL;
@@ -270,10 +271,11 @@ static const json_t *choose_saved(
 		add_name(listed, first ? first : "");
 		json_array_foreach(json_unconst(tags), k, tag)
 		{
-			if (!ref || !json_is_string(tag) || !is_called(json_string_value(tag), ref))
+			const char *text = json_string_value(tag);
+			if (!ref || !text || !is_called(text, ref))
 				continue;
 			is_wanted = true;
-			first = json_string_value(tag);
+			first = text;
 		}
 		if (!is_wanted)
 			continue;

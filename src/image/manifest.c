@@ -139,22 +139,21 @@ static int read_layers(const json_t *layers, struct image_manifest *out, struct 
 	return r;
 }
 
-int image_manifest_read(const char *text, size_t bytes, const char *architecture, bool *is_index,
-	struct image_blob *chosen, struct image_manifest *out, struct err *err)
+int image_manifest_read(const char *text, size_t bytes, const char *architecture,
+	struct image_manifest *out, struct err *err)
 {
 	cleanup_json json_t *root = parse(text, bytes, "manifest", err);
 	const json_t *manifests = json_object_get(root, "manifests");
 	const json_t *layers = json_object_get(root, "layers");
 	const json_t *config = json_object_get(root, "config");
-	*out = (struct image_manifest){.n_layers = 0};
-	*is_index = json_is_array(manifests);
+	*out = (struct image_manifest){.is_index = json_is_array(manifests)};
 	if (!root)
 		return -err_errno(err->code);
 	if (json_get_int(root, "schemaVersion") == 1)
 		return err_fail(err, ERR_DAMAGED, "push it again with a tool of today",
 			"the image is of an old kind, schema 1");
-	if (*is_index)
-		return choose(manifests, architecture, chosen, err);
+	if (out->is_index)
+		return choose(manifests, architecture, &out->chosen, err);
 	if (!json_is_array(layers) || !json_is_object(config))
 		return err_set(
 			err, ERR_DAMAGED, "the registry sent neither an index nor a manifest");

@@ -20,8 +20,11 @@ struct image_blob {
 	uint64_t bytes;
 };
 
-/* A manifest. */
+/* An index or a manifest. */
 struct image_manifest {
+	bool is_index;
+	struct image_blob chosen; /* of an index: the manifest in it for this platform */
+	/* of a manifest: */
 	struct image_blob config;
 	struct image_blob layers[IMAGE_LAYERS_MAX]; /* the lowest first */
 	unsigned n_layers;
@@ -31,15 +34,14 @@ struct image_manifest {
 const char *image_architecture(void);
 
 /*
- * Read an index or a manifest. *@is_index: it is an index, and @chosen is the manifest in it for
- * Linux on @architecture. Otherwise @out is the manifest.
+ * Read an index or a manifest, for Linux on @architecture.
  * Source: OCI image specification, image-index.md and manifest.md; Docker's image manifest, schema
  * 2.
  * Errors: ERR_DAMAGED: it is neither, or its layers are not tar archives, or there are over
  * IMAGE_LAYERS_MAX; ERR_NOT_FOUND: nothing for this platform; the message says what there is.
  */
-int image_manifest_read(const char *text, size_t bytes, const char *architecture, bool *is_index,
-	struct image_blob *chosen, struct image_manifest *out, struct err *err);
+int image_manifest_read(const char *text, size_t bytes, const char *architecture,
+	struct image_manifest *out, struct err *err);
 
 /*
  * Read a configuration, for an image of @n_layers layers. Returns an object with what boxes use:

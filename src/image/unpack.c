@@ -5,7 +5,6 @@
 #include "base/fd.h"
 #include "base/helper.h"
 #include "base/install.h"
-#include "layer/layer_tree.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -121,7 +120,7 @@ static int send_request(const struct unpack *u, struct err *err)
 	const struct unpack_order *o = &u->order;
 	const struct unpack_request request = {.version = UNPACK_VERSION,
 		.max_bytes = o->max_bytes ? o->max_bytes : UNPACK_MAX_BYTES,
-		.max_entries = LAYER_FILES_MAX};
+		.max_entries = UNPACK_ENTRIES_MAX};
 	const int fds[UNPACK_FD_END_] = {
 		[UNPACK_FD_SOURCE] = o->source, [UNPACK_FD_TREE] = o->tree};
 	ssize_t n = fd_send(u->channel, &request, sizeof request, fds, UNPACK_FD_END_);

@@ -28,6 +28,7 @@ struct unpack_order {
 };
 
 #define UNPACK_MAX_BYTES (UINT64_C(64) << 30)
+enum { UNPACK_ENTRIES_MAX = 1000000 };
 
 /*
  * Begin to unpack.

@@ -50,17 +50,15 @@ static void check_name(const char *text)
 
 static void check_manifest(const char *text, size_t bytes)
 {
-	bool is_index;
-	struct image_blob chosen;
 	struct image_manifest m;
 	struct err err = {0};
-	int r = image_manifest_read(text, bytes, "amd64", &is_index, &chosen, &m, &err);
+	int r = image_manifest_read(text, bytes, "amd64", &m, &err);
 	if (r < 0) {
 		MUST(err.code == ERR_DAMAGED || err.code == ERR_NOT_FOUND);
 		return;
 	}
-	if (is_index) {
-		check_digest(chosen.digest);
+	if (m.is_index) {
+		check_digest(m.chosen.digest);
 		return;
 	}
 	check_digest(m.config.digest);

@@ -69,8 +69,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	static struct libarchive lib;
 	struct err err = {0};
 	struct tree *tree = NULL;
-	char path[256], digest[DIGEST_BYTES];
-	struct unpack_counts counts = {0};
+	char path[256];
+	struct unpack_reply reply = {.kind = UNPACK_RESULT};
+	const struct unpack_counts *counts = &reply.counts;
 	const struct unpack_request request = {
 		.version = UNPACK_VERSION, .max_bytes = BYTES_MAX, .max_entries = FILES_MAX};
 	MUST(lib.read_new || libarchive_load(&lib, &err) == 0);
@@ -85,10 +86,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	cleanup_fd int source = memfd_create("layer", MFD_CLOEXEC);
 	MUST(root >= 0 && source >= 0 && fd_write_all(source, data, bytes) == 0);
 	MUST(lseek(source, 0, SEEK_SET) == 0 && tree_open(&tree, root, &request, &err) == 0);
-	int r = stream_unpack(&lib, source, tree, &request, on_report, NULL, digest, &counts, &err);
+	const struct stream_order order = {
+		.lib = &lib, .fd = source, .tree = tree, .request = &request, .report = on_report};
+	int r = stream_unpack(&order, &reply, &err);
 	tree_close(tree);
-	MUST(r == 0 ? counts.read == bytes && counts.bytes <= BYTES_MAX : err.code != ERR_NONE);
-	MUST(r < 0 || check_dir(root, ".") <= counts.entries * (LAYER_DEPTH_MAX + 1));
+	MUST(r == 0 ? counts->read == bytes && counts->bytes <= BYTES_MAX : err.code != ERR_NONE);
+	MUST(r < 0 || check_dir(root, ".") <= counts->entries * (LAYER_DEPTH_MAX + 1));
 	check_neighbour(dir);
 	MUST(layer_clear(root) == 0 && check_dir(root, ".") == 0);
 	return 0;

@@ -17,28 +17,27 @@
 
 enum { DIGEST_SHOWN = 12 };
 
-static int check_operands(
-	const struct image_run *run, const struct cmd *cmd, int min, int max, struct err *err)
+static int check_operands(const struct image_run *run, const struct cmd *cmd, struct err *err)
 {
 	int n = run->n_operands;
 	for (int i = 0; i < n; i++)
 		if (!utf8_is_valid(run->operands[i], strlen(run->operands[i])))
 			return err_set(err, ERR_USAGE, "%.60s: not UTF-8", run->operands[i]);
-	if (n < min) {
+	if (n < run->min) {
 		(void)err_set(err, ERR_USAGE, "%s: the name of the image is missing", cmd->name);
 		return err_hint(err, "write: retort %s", cmd->usage[0]);
 	}
-	if (max >= 0 && n > max) {
-		(void)err_set(err, ERR_USAGE, "unexpected \"%.60s\"", run->operands[max]);
+	if (run->max >= 0 && n > run->max) {
+		(void)err_set(err, ERR_USAGE, "unexpected \"%.60s\"", run->operands[run->max]);
 		return err_hint(err, "write: retort %s", cmd->usage[0]);
 	}
 	return 0;
 }
 
-int image_begin(struct image_run *run, const struct cmd *cmd, int argc, char **argv, int min,
-	int max, struct err *err)
+int image_begin(
+	struct image_run *run, const struct cmd *cmd, int argc, char **argv, struct err *err)
 {
-	*run = (struct image_run){.client = {.fd = -1}};
+	run->client = (struct client){.fd = -1};
 	int at = cmd_parse(cmd, &run->set, &run->args, argc, argv, err);
 	if (at <= 0)
 		return at;
@@ -46,7 +45,7 @@ int image_begin(struct image_run *run, const struct cmd *cmd, int argc, char **a
 	run->operands = argv + at;
 	run->n_operands = argc - at;
 	if (r == 0)
-		r = check_operands(run, cmd, min, max, err);
+		r = check_operands(run, cmd, err);
 	if (r < 0)
 		return r;
 	const struct service_config config = {
@@ -120,11 +119,11 @@ static int print_names(const json_t *rows)
 
 static int ls_main(int argc, char **argv)
 {
-	struct image_run run;
+	struct image_run run = {.min = 0, .max = 0};
 	struct err err = {0};
 	cleanup_json json_t *result = NULL;
 	int status = 0;
-	int r = image_begin(&run, &cmd_image_ls, argc, argv, 0, 0, &err);
+	int r = image_begin(&run, &cmd_image_ls, argc, argv, &err);
 	if (r == 0)
 		return 0;
 	if (r > 0)
@@ -163,11 +162,11 @@ const struct cmd cmd_image_ls = {
 
 static int inspect_main(int argc, char **argv)
 {
-	struct image_run run;
+	struct image_run run = {.min = 1, .max = 1};
 	struct err err = {0};
 	cleanup_json json_t *result = NULL;
 	int status = 0;
-	int r = image_begin(&run, &cmd_image_inspect, argc, argv, 1, 1, &err);
+	int r = image_begin(&run, &cmd_image_inspect, argc, argv, &err);
 	if (r == 0)
 		return 0;
 	if (r > 0)
@@ -194,9 +193,9 @@ const struct cmd cmd_image_inspect = {
 
 static int rm_main(int argc, char **argv)
 {
-	struct image_run run;
+	struct image_run run = {.min = 1, .max = -1};
 	struct err err = {0};
-	int r = image_begin(&run, &cmd_image_rm, argc, argv, 1, -1, &err), status = 0;
+	int r = image_begin(&run, &cmd_image_rm, argc, argv, &err), status = 0;
 	if (r == 0)
 		return 0;
 	for (int i = 0; r >= 0 && i < run.n_operands; i++) {
@@ -229,11 +228,11 @@ const struct cmd cmd_image_rm = {
 
 static int prune_main(int argc, char **argv)
 {
-	struct image_run run;
+	struct image_run run = {.min = 0, .max = 0};
 	struct err err = {0};
 	cleanup_json json_t *result = NULL;
 	int status = 0;
-	int r = image_begin(&run, &cmd_image_prune, argc, argv, 0, 0, &err);
+	int r = image_begin(&run, &cmd_image_prune, argc, argv, &err);
 	if (r == 0)
 		return 0;
 	if (r > 0)

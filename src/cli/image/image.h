@@ -29,6 +29,7 @@ struct image_args {
 
 /* A subcommand that is running: its options and operands, and the engine that it has started. */
 struct image_run {
+	int min, max; /* how many operands it takes; max -1: any number */
 	struct image_args args;
 	struct opt_set set;
 	char **operands;
@@ -38,11 +39,11 @@ struct image_run {
 };
 
 /*
- * Parse the command line, which has @min to @max operands; @max -1: any number. Then start an
- * engine that keeps no journal. Returns: 1; 0 after help was printed; or negative errno.
+ * Parse the command line. @run has `min` and `max`, and is zero otherwise. Then start an engine
+ * that keeps no journal. Returns: 1; 0 after help was printed; or negative errno.
  */
-int image_begin(struct image_run *run, const struct cmd *cmd, int argc, char **argv, int min,
-	int max, struct err *err);
+int image_begin(
+	struct image_run *run, const struct cmd *cmd, int argc, char **argv, struct err *err);
 /* End the engine. Returns: the exit status: @status, or that of @err if @r is negative. */
 int image_end(struct image_run *run, int r, const struct err *err, int status);
 

@@ -140,11 +140,11 @@ static int import(struct image_run *run, json_t **result, struct err *err)
 
 static int import_main(int argc, char **argv)
 {
-	struct image_run run;
+	struct image_run run = {.min = 1, .max = 2};
 	struct err err = {0};
 	cleanup_json json_t *result = NULL;
 	int status = 0;
-	int r = image_begin(&run, &cmd_image_import, argc, argv, 1, 2, &err);
+	int r = image_begin(&run, &cmd_image_import, argc, argv, &err);
 	if (r == 0)
 		return 0;
 	if (r > 0)

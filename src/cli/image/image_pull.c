@@ -77,10 +77,10 @@ static int pull(struct image_run *run, const char *name, json_t **result, struct
 
 static int pull_main(int argc, char **argv)
 {
-	struct image_run run;
+	struct image_run run = {.min = 1, .max = -1};
 	struct err err = {0};
 	int status = 0;
-	int r = image_begin(&run, &cmd_image_pull, argc, argv, 1, -1, &err);
+	int r = image_begin(&run, &cmd_image_pull, argc, argv, &err);
 	if (r == 0)
 		return 0;
 	for (int i = 0; r >= 0 && i < run.n_operands; i++) {

@@ -58,9 +58,13 @@ static int work(struct unpack_reply *reply, struct err *err)
 	if (r < 0)
 		return err_sys(err, ERR_BOX, -r, "unpack: cannot give up privileges");
 	r = tree_open(&tree, fds[UNPACK_FD_TREE], &request, err);
+	const struct stream_order order = {.lib = &lib,
+		.fd = fds[UNPACK_FD_SOURCE],
+		.tree = tree,
+		.request = &request,
+		.report = on_report};
 	if (r == 0)
-		r = stream_unpack(&lib, fds[UNPACK_FD_SOURCE], tree, &request, on_report, NULL,
-			reply->digest, &reply->counts, err);
+		r = stream_unpack(&order, reply, err);
 	tree_close(tree);
 	return r;
 }

@@ -20,15 +20,11 @@
 enum { SOURCE_BYTES = 256 << 10, REPORT_BYTES = 4 << 20 };
 
 struct stream {
-	const struct libarchive *lib;
-	int fd;
+	struct stream_order order;
+	const struct libarchive *lib; /* of the order */
 	struct archive *outer, *inner;
-	struct tree *tree;
-	const struct unpack_request *request;
 	struct digest_state digest;
 	uint64_t read, plain, told; /* bytes of the source, decompressed, when last reported */
-	stream_report_fn *report;
-	void *arg;
 	struct err *err;
 	bool has_failed; /* `err` is set */
 	char source[SOURCE_BYTES];
@@ -36,10 +32,10 @@ struct stream {
 
 static void note(struct stream *s)
 {
-	struct unpack_counts counts = tree_counts(s->tree);
+	struct unpack_counts counts = tree_counts(s->order.tree);
 	counts.read = s->read;
 	s->told = s->plain;
-	s->report(s->arg, &counts);
+	s->order.report(s->order.arg, &counts);
 }
 
 /* ---- the callbacks of the two readers ---- */
@@ -49,7 +45,7 @@ static la_ssize_t read_source(struct archive *a, void *arg, const void **data)
 	struct stream *s = arg;
 	ssize_t n;
 	do
-		n = read(s->fd, s->source, sizeof s->source);
+		n = read(s->order.fd, s->source, sizeof s->source);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		s->lib->set_error(a, errno, "cannot be read");
@@ -74,7 +70,8 @@ static la_ssize_t read_plain(struct archive *a, void *arg, const void **data)
 	digest_add(&s->digest, *data, bytes);
 	s->plain += bytes;
 	/* An entry has a header of 512 bytes, and up to 1 MiB of names and attributes. */
-	uint64_t most = s->request->max_bytes + 1024 * s->request->max_entries + (64 << 20);
+	uint64_t most =
+		s->order.request->max_bytes + 1024 * s->order.request->max_entries + (64 << 20);
 	if (s->plain > most) {
 		s->has_failed = true;
 		(void)err_set(s->err, ERR_LIMIT, "the archive has more than %llu MiB",
@@ -148,7 +145,8 @@ static int take_content(struct stream *s)
 	la_int64_t at;
 	int r;
 	while ((r = s->lib->read_data_block(s->inner, &data, &bytes, &at)) == ARCHIVE_OK) {
-		int bad = at < 0 ? -EINVAL : tree_write(s->tree, data, bytes, (uint64_t)at, s->err);
+		int bad = at < 0 ? -EINVAL
+				 : tree_write(s->order.tree, data, bytes, (uint64_t)at, s->err);
 		if (bad < 0) {
 			s->has_failed = true;
 			return bad;
@@ -169,7 +167,7 @@ static int take_entry(struct stream *s, struct archive_entry *e)
 	entry.bytes = size > 0 ? (uint64_t)size : 0;
 	if (!entry.path)
 		return fail(s, s->inner);
-	int r = tree_add(s->tree, &entry, s->err);
+	int r = tree_add(s->order.tree, &entry, s->err);
 	s->has_failed = r < 0;
 	if (r < 0 || entry.kind != TREE_FILE)
 		return r; /* the contents of others are skipped */
@@ -186,33 +184,25 @@ static int read_rest(struct stream *s)
 	return n < 0 ? fail(s, s->inner) : 0;
 }
 
-int stream_unpack(const struct libarchive *lib, int fd, struct tree *tree,
-	const struct unpack_request *request, stream_report_fn *report, void *arg,
-	char digest[DIGEST_BYTES], struct unpack_counts *counts, struct err *err)
+int stream_unpack(const struct stream_order *order, struct unpack_reply *reply, struct err *err)
 {
 	static struct stream s; /* large, and there is one */
-	s = (struct stream){.lib = lib,
-		.fd = fd,
-		.tree = tree,
-		.request = request,
-		.report = report,
-		.arg = arg,
-		.err = err};
+	s = (struct stream){.order = *order, .lib = order->lib, .err = err};
 	struct archive_entry *e;
 	digest_begin(&s.digest);
 	int r = open_readers(&s);
 	while (r == 0) {
-		int got = lib->read_next_header(s.inner, &e);
+		int got = s.lib->read_next_header(s.inner, &e);
 		if (got == ARCHIVE_EOF)
 			break;
 		r = got < ARCHIVE_WARN ? fail(&s, s.inner) : take_entry(&s, e);
 	}
 	r = r < 0 ? r : read_rest(&s);
-	r = r < 0 ? r : tree_finish(tree, err);
-	digest_end(&s.digest, digest);
-	*counts = tree_counts(tree);
-	counts->read = s.read;
-	(void)lib->read_free(s.inner);
-	(void)lib->read_free(s.outer);
+	r = r < 0 ? r : tree_finish(order->tree, err);
+	digest_end(&s.digest, reply->digest);
+	reply->counts = tree_counts(order->tree);
+	reply->counts.read = s.read;
+	(void)s.lib->read_free(s.inner);
+	(void)s.lib->read_free(s.outer);
 	return r;
 }

@@ -6,15 +6,20 @@
 #include "base/libarchive.h"
 #include "image/process/tree.h"
 
-/* Called now and then while it is read. */
-typedef void stream_report_fn(void *arg, const struct unpack_counts *counts);
+struct stream_order {
+	const struct libarchive *lib;
+	int fd; /* where the archive is read from, to its end */
+	struct tree *tree;
+	const struct unpack_request *request;
+	/* Called now and then while it is read. */
+	void (*report)(void *arg, const struct unpack_counts *counts);
+	void *arg;
+};
 
 /*
- * Read a tar archive, plain or compressed with gzip or zstd, from @fd to its end, and put its
- * entries into @tree. All that is behind the archive is read, too, for the digest.
- * @digest: SHA-256 of the archive, decompressed.
- * Errors: ERR_USAGE: it is no such archive, or damaged; ERR_LIMIT; and those of tree_add().
+ * Read a tar archive, plain or compressed with gzip or zstd, and put its entries into the tree. All
+ * that is behind the archive is read, too, for the digest. Of @reply, `counts` and `digest` are
+ * set: SHA-256 of the archive, decompressed. Errors: ERR_USAGE: it is no such archive, or damaged;
+ * ERR_LIMIT; and those of tree_add().
  */
-int stream_unpack(const struct libarchive *lib, int fd, struct tree *tree,
-	const struct unpack_request *request, stream_report_fn *report, void *arg,
-	char digest[DIGEST_BYTES], struct unpack_counts *counts, struct err *err);
+int stream_unpack(const struct stream_order *order, struct unpack_reply *reply, struct err *err);

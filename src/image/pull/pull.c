@@ -161,20 +161,18 @@ static void begin_layers(struct pull *p)
 
 static int take_manifest(struct pull *p, struct err *err)
 {
-	bool is_index = false;
-	struct image_blob chosen;
 	bool was_index = p->wanted[0] && strcmp(p->wanted, p->digest) != 0;
-	int r = image_manifest_read(buf_str(&p->text), p->text.bytes, image_architecture(),
-		&is_index, &chosen, &p->manifest, err);
+	int r = image_manifest_read(
+		buf_str(&p->text), p->text.bytes, image_architecture(), &p->manifest, err);
 	if (r < 0)
 		return r;
-	if (is_index && was_index)
+	if (p->manifest.is_index && was_index)
 		return err_set(err, ERR_DAMAGED, "the image has an index in its index");
-	if (!is_index) {
+	if (!p->manifest.is_index)
 		p->stage = PULL_CONFIG;
-		chosen = p->manifest.config;
-	}
-	memcpy(p->wanted, chosen.digest, sizeof p->wanted);
+	memcpy(p->wanted,
+		p->manifest.is_index ? p->manifest.chosen.digest : p->manifest.config.digest,
+		sizeof p->wanted);
 	return 0;
 }
 

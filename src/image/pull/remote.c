@@ -486,8 +486,10 @@ void remote_close(struct remote *r)
 {
 	if (!r)
 		return;
-	while (r->gets)
-		drop(r->gets);
+	for (struct remote_get *g = r->gets, *next; g; g = next) {
+		next = g->next;
+		drop(g);
+	}
 	if (r->token)
 		net_cancel(r->token);
 	buf_wipe(&r->token_text);

@@ -27,8 +27,7 @@ struct result {
 static struct result read_text(const char *text)
 {
 	struct result out = {.r = 0};
-	out.r = image_manifest_read(
-		text, strlen(text), "amd64", &out.is_index, &out.chosen, &out.manifest, &out.err);
+	out.r = image_manifest_read(text, strlen(text), "amd64", &out.manifest, &out.err);
 	return out;
 }
 
@@ -38,9 +37,9 @@ TEST(a_manifest)
 		A) ", \"layers\": [" PART(B) "," PART(A) "], \"annotations\": {}}");
 	CHECK_INT(got.r, 0);
 	CHECK(!got.is_index);
-	CHECK_STR(got.manifest.config.digest, A + 7);
+	CHECK_STR(got.manifest.config.digest, &A[7]);
 	CHECK_INT(got.manifest.n_layers, 2);
-	CHECK_STR(got.manifest.layers[0].digest, B + 7);
+	CHECK_STR(got.manifest.layers[0].digest, &B[7]);
 	CHECK_INT(got.manifest.layers[1].bytes, 5);
 }
 
@@ -50,14 +49,14 @@ TEST(an_index)
 		"linux", "s390x", A) "," ROW("linux", "amd64", B) "]}");
 	CHECK_INT(got.r, 0);
 	CHECK(got.is_index);
-	CHECK_STR(got.chosen.digest, B + 7);
+	CHECK_STR(got.chosen.digest, &B[7]);
 	got = read_text(
 		"{\"manifests\": [" ROW("windows", "amd64", A) "," ROW("linux", "arm", A) "]}");
 	CHECK_INT(got.err.code, ERR_NOT_FOUND);
 	CHECK_HAS(got.err.msg, "not for linux/amd64, but for: windows/amd64, linux/arm");
 	/* Without a platform: taken if it is alone. */
 	got = read_text("{\"manifests\": [{\"digest\": \"" A "\", \"size\": 1}]}");
-	CHECK_STR(got.chosen.digest, A + 7);
+	CHECK_STR(got.chosen.digest, &A[7]);
 	got = read_text("{\"manifests\": []}");
 	CHECK_INT(got.err.code, ERR_NOT_FOUND);
 }

@@ -50,10 +50,11 @@ TEST(names_in_full)
 
 TEST(what_is_no_name)
 {
+	static const char bad_kind[] = "a@md5:" LOW, bad_digest[] = "a@sha256:" LOW "0";
 	static const char *const rows[] = {"", "/", "a/", "/a", "a//b", "A", "a b", "a:", ":a",
 		"a:b:c", "a:.b", "a:-b", "-a", "a-", "a..b", "a___b", "a.-b", "http://a/b", "../a",
-		"a/../b", "a@sha256:12", "a@md5:" LOW, "a@sha256:" LOW "0", "a.b:x/c",
-		"a.b:123456/c", "-a.b/c", "[::1/a", "a\nb", "\xc3\xbc", "a?b", "a%2fb", "x.y/../z"};
+		"a/../b", "a@sha256:12", bad_kind, bad_digest, "a.b:x/c", "a.b:123456/c", "-a.b/c",
+		"[::1/a", "a\nb", "\xc3\xbc", "a?b", "a%2fb", "x.y/../z"};
 	char tag[140] = "a:", path[400];
 	struct image_ref ref;
 	struct err err = {0};
