@@ -89,6 +89,7 @@ bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/packages.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/templates.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/ssh.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/images.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh
