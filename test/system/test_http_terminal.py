@@ -455,15 +455,12 @@ class Messages(Case):
             self.read_until(raw, b"up")
             there, = [pid for init in rpc.inits_of(self.server.process.pid, self.session) for pid in rpc.descendants(init)
                       if rpc.nested(pid)[-1:] == [self.call("process.get", process=f"r{i}")["pid"]]]
-            os.kill(self.server.process.pid, signal.SIGSTOP)
-            try:
+            with self.server.standing_still():
                 os.kill(there, signal.SIGTERM)
                 self.assertTrue(web.wait(lambda: not os.path.exists(f"/proc/{there}")))
                 raw.file.close()
                 raw.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 raw.sock.close()
-            finally:
-                os.kill(self.server.process.pid, signal.SIGCONT)
             self.assertEqual(self.call("process.wait", process=f"r{i}")["exit_code"], i)
         self.assertEqual(self.server.request("GET", "/healthz").status, 200)
 

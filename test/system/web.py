@@ -6,6 +6,7 @@
         print(server.rpc("step.run", session=session, code="6 * 7")["value"]["text/plain"])
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -263,6 +264,17 @@ class Server:
             return 0
         with open(f"/proc/{self.process.pid}/status", encoding="ascii", errors="replace") as f:
             return int(re.search(r"VmRSS:\s+(\d+) kB", f.read())[1]) << 10
+
+    @contextlib.contextmanager
+    def standing_still(self):
+        """What happens inside happens before the engine sees any of it."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            with open(f"/proc/{self.process.pid}/stat", encoding="ascii", errors="replace") as f:
+                wait(lambda: f.seek(0) == 0 and f.read().rpartition(")")[2].split()[0] == "T")
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def stop(self, number=signal.SIGTERM):
         """End it. Returns: its exit status."""
