@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FILE_BYTES = DIGEST_BYTES + 8, SHORT_DIGITS = 6 };
+enum { FILE_BYTES = DIGEST_BYTES + 8, SHORT_DIGITS = 6, LISTED_BYTES = 180 };
 
 static const char operator_of[] = ""; /* images are the operator's */
 
@@ -39,39 +39,54 @@ json_t *image_store_list(struct layer_store *s)
 	return layer_record_list(s, LAYER_IMAGES, operator_of);
 }
 
-/* Find an image by the beginning of its digest. Returns: NULL if there is none, or several. */
-static json_t *find_digest(struct layer_store *s, const char *text)
+/* What a text finds: images with one digest, by their names. */
+struct found {
+	json_t *about; /* of the first; the caller decrefs */
+	size_t n_names;
+	bool is_several; /* there are several digests */
+	char listed[LISTED_BYTES];
+};
+
+static void add_found(struct found *f, json_t *about)
 {
-	size_t n = strlen(text), i, n_found = 0;
-	cleanup_json json_t *all = NULL;
-	json_t *one, *found = NULL;
-	if (n < SHORT_DIGITS || strspn(text, "0123456789abcdef") != n)
-		return NULL;
-	all = image_store_list(s);
-	json_array_foreach(all, i, one)
-	{
-		if (strncmp(json_get_text(one, "digest"), text, n) != 0)
-			continue;
-		n_found += !found ||
-			strcmp(json_get_text(one, "digest"), json_get_text(found, "digest")) != 0;
-		found = one;
-	}
-	return n_found == 1 ? json_incref(found) : NULL;
+	size_t n = strlen(f->listed);
+	if (!f->about)
+		f->about = json_incref(about);
+	f->is_several = f->is_several ||
+		strcmp(json_get_text(about, "digest"), json_get_text(f->about, "digest")) != 0;
+	int more = snprintf(f->listed + n, sizeof f->listed - n, "%s%s", n ? ", " : "",
+		image_ref_short(json_get_text(about, "name")));
+	if (more < 0 || (size_t)more >= sizeof f->listed - n)
+		f->listed[n] = '\0';
+	f->n_names++;
 }
 
-json_t *image_store_get(struct layer_store *s, const char *name, struct err *err)
+/* Find images by the beginning of their digest. */
+static void find_digest(struct layer_store *s, const char *text, struct found *out)
+{
+	size_t n = strlen(text), i;
+	json_t *one;
+	*out = (struct found){.n_names = 0};
+	if (n < SHORT_DIGITS || strspn(text, "0123456789abcdef") != n)
+		return;
+	cleanup_json json_t *all = image_store_list(s);
+	json_array_foreach(all, i, one)
+	{
+		if (strncmp(json_get_text(one, "digest"), text, n) == 0)
+			add_found(out, one);
+	}
+}
+
+static json_t *read_named(struct layer_store *s, const char *name, struct err *err)
 {
 	struct image_ref ref;
 	char full[IMAGE_NAME_BYTES], file[FILE_BYTES];
-	json_t *about = find_digest(s, name);
-	if (about)
-		return about;
 	if (image_ref_parse(&ref, name, err) < 0)
 		return NULL;
 	image_ref_name(&ref, full);
 	file_of(full, file);
 	cleanup_fd int dir = layer_record_dir(s, LAYER_IMAGES, operator_of, false);
-	about = dir < 0 ? NULL : layer_record_read(dir, file);
+	json_t *about = dir < 0 ? NULL : layer_record_read(dir, file);
 	if (about)
 		return about;
 	if (dir >= 0 && faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -84,21 +99,53 @@ json_t *image_store_get(struct layer_store *s, const char *name, struct err *err
 	return NULL;
 }
 
+/* Read an image by its name, or, if there is none of that name, by its digest. *@f: what was found
+ * by the digest. */
+static json_t *read_image(struct layer_store *s, const char *text, struct found *f, struct err *err)
+{
+	bool is_digest = strncmp(text, "sha256:", 7) == 0;
+	*f = (struct found){.n_names = 0};
+	json_t *about = is_digest ? NULL : read_named(s, text, err);
+	if (about || (!is_digest && err->code != ERR_NOT_FOUND))
+		return about;
+	find_digest(s, is_digest ? text + 7 : text, f);
+	if (f->about && !f->is_several)
+		return f->about;
+	json_decref(f->about);
+	if (f->is_several)
+		(void)err_fail(err, ERR_USAGE, "give more digits, or a name",
+			"several images have a digest that begins so: %s", f->listed);
+	else if (is_digest)
+		(void)err_fail(err, ERR_NOT_FOUND, "list them: retort image ls",
+			"no image on this host has the digest %.71s", text);
+	return NULL;
+}
+
+json_t *image_store_get(struct layer_store *s, const char *name, struct err *err)
+{
+	struct found found;
+	return read_image(s, name, &found, err);
+}
+
 int image_store_remove(struct layer_store *s, const char *name, struct err *err)
 {
 	char file[FILE_BYTES];
-	cleanup_json json_t *about = image_store_get(s, name, err);
+	struct found found;
+	cleanup_json json_t *about = read_image(s, name, &found, err);
 	struct image_ref ref;
 	char full[IMAGE_NAME_BYTES] = "";
 	if (!about && err->code != ERR_DAMAGED)
 		return -err_errno(err->code);
+	if (about && found.n_names > 1)
+		return err_fail(err, ERR_USAGE, "remove them by their names",
+			"the image has several names: %s", found.listed);
 	if (!about && image_ref_parse(&ref, name, err) == 0)
 		image_ref_name(&ref, full);
 	file_of(about ? json_get_text(about, "name") : full, file);
 	cleanup_fd int dir = layer_record_dir(s, LAYER_IMAGES, operator_of, false);
 	if (dir < 0 || unlinkat(dir, file, 0) < 0)
 		return err_sys(err, file_code(errno), errno, "remove image %.150s", name);
-	layer_sweep(s, NULL);
+	layer_sweep(s, 0, NULL);
 	return 0;
 }
 
@@ -121,12 +168,12 @@ static bool prune_part(void *arg, int dir, const char *name)
 	return false;
 }
 
-void image_store_prune(struct layer_store *s, int64_t part_age_s, uint64_t *bytes)
+void image_store_prune(struct layer_store *s, int64_t age_s, uint64_t *bytes)
 {
-	struct pruning p = {.before = time(NULL) - (time_t)part_age_s, .bytes = bytes};
+	struct pruning p = {.before = time(NULL) - (time_t)age_s, .bytes = bytes};
 	*bytes = 0;
 	cleanup_fd int parts = layer_open_place(s, "downloads", false);
 	if (parts >= 0)
 		(void)layer_each(parts, prune_part, &p);
-	layer_sweep(s, bytes);
+	layer_sweep(s, age_s, bytes);
 }

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 256 << 10, LISTED_BYTES = 200, INDEX_DEPTH_MAX = 3 };
+enum { LISTED_BYTES = 200, INDEX_DEPTH_MAX = 3 };
 
 static const char containerd_name[] = "io.containerd.image.name";
 static const char ref_name[] = "org.opencontainers.image.ref.name";
@@ -95,15 +95,23 @@ static bool has_file(int dir, const char *name)
 
 /* ---- names ---- */
 
-/* Write the name in full. Returns: false: it is no name. A tag alone is none. */
+/* Write the name in full. Returns: false: it is no name. A tag alone is none, nor is a name with a
+ * digest: nobody has compared it. */
 static bool full_name(const char *text, char out[IMAGE_NAME_BYTES])
 {
 	struct image_ref ref;
 	struct err err;
-	if (!strpbrk(text, "/:") || image_ref_parse(&ref, text, &err) < 0)
+	if (!strpbrk(text, "/:") || image_ref_parse(&ref, text, &err) < 0 || ref.digest[0])
 		return false;
 	image_ref_name(&ref, out);
 	return true;
+}
+
+static void take_name(struct layout *out, const char *called)
+{
+	if (!full_name(called, out->name))
+		out->name[0] = '\0';
+	snprintf(out->called, sizeof out->called, "%.*s", (int)sizeof out->called - 1, called);
 }
 
 static bool is_called(const char *name, const char *ref)
@@ -215,8 +223,7 @@ static int read_oci(struct layout *out, const char *ref, struct err *err)
 	cleanup_json json_t *chosen = index ? choose(index, ref, &name, err) : NULL;
 	if (!chosen)
 		return -err_errno(err->code);
-	if (!full_name(name, out->name))
-		out->name[0] = '\0';
+	take_name(out, name);
 	int r = read_manifest(out, chosen, err);
 	if (r == 0)
 		r = load_blob(out->dir, out->manifest.config.digest, &text, err);
@@ -234,26 +241,21 @@ static int read_oci(struct layout *out, const char *ref, struct err *err)
 
 /* ---- docker's old form ---- */
 
-static int digest_file(int dir, const char *path, struct image_blob *out, struct err *err)
+/* Note the file of a layer, whose digest nobody says. */
+static int add_saved(struct layout *out, const char *path, struct err *err)
 {
-	struct digest_state state;
-	char *chunk = malloc(CHUNK_BYTES);
-	cleanup_fd int fd = chunk ? open_file(dir, path, err) : -1;
-	ssize_t n = -1;
-	out->bytes = 0;
-	digest_begin(&state);
-	while (fd >= 0 && (n = read(fd, chunk, CHUNK_BYTES)) > 0) {
-		digest_add(&state, chunk, (size_t)n);
-		out->bytes += (uint64_t)n;
-	}
-	int sys = errno;
-	digest_end(&state, out->digest);
-	free(chunk);
-	if (!chunk)
-		return err_set(err, ERR_NO_MEMORY, "no memory for a layer");
+	struct stat st;
+	struct image_blob *blob = &out->manifest.layers[out->manifest.n_layers];
+	if (strlen(path) >= LAYOUT_PATH_BYTES)
+		return err_set(err, ERR_DAMAGED, "the image has a path that is too long");
+	snprintf(out->paths[out->manifest.n_layers++], LAYOUT_PATH_BYTES, "%s", path);
+	cleanup_fd int fd = open_file(out->dir, path, err);
 	if (fd < 0)
 		return fd;
-	return n < 0 ? err_sys(err, ERR_IO, sys, "read %.150s of the image", path) : 0;
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, ERR_IO, errno, "read %.150s of the image", path);
+	blob->bytes = (uint64_t)st.st_size;
+	return image_check_size(blob->bytes, err);
 }
 
 /* Choose an image of the list. *@name: its first name. */
@@ -306,20 +308,14 @@ static int read_saved(struct layout *out, const json_t *list, const char *ref, s
 	if (r < 0)
 		return r;
 	digest_text(out->digest, buf_str(&text), text.bytes);
-	if (!full_name(name, out->name))
-		out->name[0] = '\0';
+	take_name(out, name);
 	json_array_foreach(json_unconst(layers), i, path)
 	{
-		const char *at = json_is_string(path) ? json_string_value(path) : "";
-		if (strlen(at) >= LAYOUT_PATH_BYTES)
-			return err_set(err, ERR_DAMAGED, "the image has a path that is too long");
-		snprintf(out->paths[i], LAYOUT_PATH_BYTES, "%s", at);
-		r = digest_file(out->dir, at, &out->manifest.layers[i], err);
+		r = add_saved(out, json_is_string(path) ? json_string_value(path) : "", err);
 		if (r < 0)
 			return r;
-		out->manifest.n_layers++;
 	}
-	out->is_checked = true;
+	out->is_saved = true;
 	out->config = image_config_read(
 		buf_str(&text), text.bytes, image_architecture(), out->manifest.n_layers, err);
 	return out->config ? 0 : -err_errno(err->code);

@@ -7,6 +7,7 @@
 #include "image/manifest.h"
 
 #include "base/json.h"
+#include "base/num.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -27,6 +28,14 @@ const char *image_architecture(void)
 #else
 	return unknown;
 #endif
+}
+
+int image_check_size(uint64_t bytes, struct err *err)
+{
+	if (bytes <= IMAGE_LAYER_BYTES)
+		return 0;
+	return err_set(err, ERR_LIMIT, "the image has a layer of %s, limit %s",
+		num_format_bytes(bytes).text, num_format_bytes(IMAGE_LAYER_BYTES).text);
 }
 
 static json_t *parse(const char *text, size_t bytes, const char *what, struct err *err)
@@ -135,6 +144,7 @@ static int read_layers(const json_t *layers, struct image_manifest *out, struct 
 				"the image has a layer that is no tar archive, but %.80s",
 				type[0] ? type : "of no type");
 		r = r < 0 ? r : read_blob(layer, &out->layers[out->n_layers++], err);
+		r = r < 0 ? r : image_check_size(out->layers[i].bytes, err);
 	}
 	return r;
 }

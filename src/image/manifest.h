@@ -13,6 +13,7 @@ enum {
 	IMAGE_DOCUMENT_BYTES = 4 << 20, /* of an index, a manifest or a configuration */
 	IMAGE_LAYERS_MAX = 128,
 };
+#define IMAGE_LAYER_BYTES (UINT64_C(64) << 30) /* of a layer as it is sent */
 
 /* What a document says of another document or a layer. */
 struct image_blob {
@@ -29,6 +30,9 @@ struct image_manifest {
 	struct image_blob layers[IMAGE_LAYERS_MAX]; /* the lowest first */
 	unsigned n_layers;
 };
+
+/* Check the size of a layer. Errors: ERR_LIMIT. */
+int image_check_size(uint64_t bytes, struct err *err);
 
 /* Return the architecture of this host, as images call it: "amd64", "arm64" or "riscv64". */
 const char *image_architecture(void);

@@ -183,13 +183,14 @@ const char *image_ref_short(const char *name)
 	return strncmp(name, library, n) == 0 && !strchr(name + n, '/') ? name + n : name;
 }
 
-bool image_ref_is_local(const struct image_ref *ref)
+bool image_host_is_local(const char *text)
 {
 	char host[IMAGE_HOST_BYTES];
 	struct in_addr ip;
-	const char *end = strchr(ref->host, ']');
-	size_t n = end ? (size_t)(end - ref->host) + 1 : strcspn(ref->host, ":");
-	(void)copy(host, sizeof host, ref->host, n);
+	const char *end = strchr(text, ']');
+	size_t n = end ? (size_t)(end - text) + 1 : strcspn(text, ":");
+	if (!copy(host, sizeof host, text, n))
+		return false;
 	return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
 		(inet_pton(AF_INET, host, &ip) == 1 && ntohl(ip.s_addr) >> 24 == 127);
 }

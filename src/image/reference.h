@@ -36,5 +36,5 @@ void image_ref_name(const struct image_ref *ref, char out[IMAGE_NAME_BYTES]);
  * is a part of @name, which image_ref_name() has written. */
 const char *image_ref_short(const char *name);
 
-/* Return whether the registry is on this host: then it may be asked without TLS. */
-bool image_ref_is_local(const struct image_ref *ref);
+/* Return whether HOST[:PORT] is on this host: then it may be asked without TLS. */
+bool image_host_is_local(const char *host);

@@ -23,6 +23,7 @@ struct unpack {
 	struct unpack_order order;
 	struct unpack_reply reply;
 	uint64_t grace_ms;
+	uint64_t max_bytes;
 	bool is_over;
 };
 
@@ -65,6 +66,13 @@ static void fail(struct unpack *u, enum err_code code, const char *why)
 	finish(u, 0);
 }
 
+/* The numbers go into records and are added up. */
+static bool is_possible(const struct unpack *u, const struct unpack_counts *c)
+{
+	return c->bytes <= u->max_bytes && c->entries <= UNPACK_ENTRIES_MAX &&
+		c->left_out <= c->entries;
+}
+
 /* The process is not trusted: it has read the archive. */
 static void take_result(struct unpack *u)
 {
@@ -76,7 +84,8 @@ static void take_result(struct unpack *u)
 		err_check(&reply->err);
 	reply->digest[DIGEST_BYTES - 1] = '\0';
 	bool is_whole = reply->status == 0 && reply->err.code == ERR_NONE;
-	if (is_whole ? digest_read(raw, reply->digest) < 0 : reply->err.code == ERR_NONE)
+	bool is_wrong = digest_read(raw, reply->digest) < 0 || !is_possible(u, &reply->counts);
+	if (is_whole ? is_wrong : reply->err.code == ERR_NONE)
 		fail(u, ERR_PROTOCOL, "the process has sent no result");
 	else
 		finish(u, GRACE_MS);
@@ -119,7 +128,7 @@ static int send_request(const struct unpack *u, struct err *err)
 {
 	const struct unpack_order *o = &u->order;
 	const struct unpack_request request = {.version = UNPACK_VERSION,
-		.max_bytes = o->max_bytes ? o->max_bytes : UNPACK_MAX_BYTES,
+		.max_bytes = u->max_bytes,
 		.max_entries = UNPACK_ENTRIES_MAX};
 	const int fds[UNPACK_FD_END_] = {
 		[UNPACK_FD_SOURCE] = o->source, [UNPACK_FD_TREE] = o->tree};
@@ -138,6 +147,7 @@ int unpack_start(
 	struct unpack *u = xnew(struct unpack);
 	*out = NULL;
 	*u = (struct unpack){.loop = loop, .channel = -1, .order = *order};
+	u->max_bytes = order->max_bytes ? order->max_bytes : UNPACK_MAX_BYTES;
 	int r = open_channel(u, err);
 	if (r == 0)
 		r = send_request(u, err);

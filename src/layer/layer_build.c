@@ -61,7 +61,7 @@ int layer_build_begin(struct layer_build *b, struct layer_store *s, const char *
 		r = layer_check_count(s, owner, name, err);
 	if (r < 0)
 		return r;
-	layer_sweep(s, NULL);
+	layer_sweep(s, 0, NULL);
 	return layer_build_open(b, s, err);
 }
 
@@ -78,32 +78,39 @@ static bool remove_beside(void *arg, int dir, const char *name)
 	return false;
 }
 
-/* Give the build its final name. If there is a layer of this name, lock that one instead. Another
- * engine has it locked while it writes a record, or while it looks for what nobody needs. Returns:
- * 0 or negative errno. */
+/* Give the build its final name, or lock the layer that has it. A layer can be locked while it is
+ * taken away. Returns: 0; -EAGAIN: not yet; or another negative errno. */
+static int try_place(struct layer_build *b, int layers, const char *digest)
+{
+	cleanup_fd int lock = layer_open_dir(layers, ".");
+	if (lock < 0 || flock(lock, LOCK_SH) < 0)
+		return lock < 0 ? lock : -errno;
+	if (renameat(layers, strrchr(b->path, '/') + 1, layers, digest) == 0) {
+		/* It is complete, so others may use it. They cannot take it away meanwhile. */
+		(void)flock(b->dir_fd, LOCK_SH);
+		fd_close(&b->tree_fd); /* it is in its place */
+		return 0;
+	}
+	if (errno != EEXIST && errno != ENOTEMPTY)
+		return -errno;
+	cleanup_fd int fd = layer_open_dir(layers, digest);
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0 || !layer_is_named(layers, digest, fd))
+		return -EAGAIN;
+	b->other_fd = take_fd(fd);
+	return 0;
+}
+
 static int place(struct layer_build *b, int layers, const char *digest)
 {
-	const char *name = strrchr(b->path, '/') + 1;
+	int r = -EAGAIN;
 	(void)layer_each(b->dir_fd, remove_beside, NULL);
 	if (syncfs(b->tree_fd) < 0)
 		return -errno;
-	for (int i = 0; i < PLACE_TRIES; i++) {
-		if (renameat(layers, name, layers, digest) == 0) {
-			(void)fsync(layers);
-			fd_close(&b->tree_fd); /* it is in its place */
-			return 0;
-		}
-		if (errno != EEXIST && errno != ENOTEMPTY)
-			return -errno;
-		cleanup_fd int fd = layer_open_dir(layers, digest);
-		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 &&
-			layer_is_named(layers, digest, fd)) {
-			b->other_fd = take_fd(fd);
-			return 0;
-		}
+	for (int i = 0; i < PLACE_TRIES && (r = try_place(b, layers, digest)) == -EAGAIN; i++)
 		(void)nanosleep(&(struct timespec){.tv_nsec = PLACE_WAIT_NS}, NULL);
-	}
-	return -EBUSY;
+	if (r == 0 && b->tree_fd < 0)
+		(void)fsync(layers);
+	return r;
 }
 
 int layer_build_place(struct layer_build *b, const char *digest, struct err *err)
@@ -123,9 +130,9 @@ int layer_build_commit(struct layer_build *b, const char *digest, const char *ow
 	if (r < 0)
 		return r;
 	r = layer_record_put(b->store, LAYER_TEMPLATES, owner, file, about, err);
-	if (r < 0 && b->other_fd < 0) { /* nobody else has it: the lock is still exclusive */
+	if (r < 0 && b->other_fd < 0) {
 		cleanup_fd int layers = layer_open_layers(b->store, false);
-		layer_drop(layers, digest, b->dir_fd);
+		layer_drop(b->store, layers, digest, b->dir_fd, NULL);
 	}
 	return r;
 }
@@ -136,7 +143,7 @@ void layer_build_end(struct layer_build *b)
 	cleanup_fd int layers =
 		b->dir_fd >= 0 && !is_placed ? layer_open_layers(b->store, false) : -1;
 	if (layers >= 0)
-		layer_drop(layers, strrchr(b->path, '/') + 1, b->dir_fd);
+		layer_drop(b->store, layers, strrchr(b->path, '/') + 1, b->dir_fd, NULL);
 	fd_close(&b->tree_fd);
 	fd_close(&b->dir_fd);
 	fd_close(&b->other_fd);

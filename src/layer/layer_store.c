@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { RANDOM_BYTES = sizeof "building-" + 12, STATE_BYTES = PATH_MAX - 200 };
@@ -58,20 +59,10 @@ bool layer_is_digest(const char *text)
 
 /* ---- the removal of what nobody needs ---- */
 
-void layer_drop(int layers, const char *name, int fd)
-{
-	char aside[RANDOM_BYTES];
-	/* What has a digest as its name has to be complete. */
-	id_make(aside, sizeof aside, "building-");
-	if (renameat(layers, name, layers, aside) < 0)
-		return;
-	(void)layer_clear(fd);
-	(void)unlinkat(layers, aside, AT_REMOVEDIR);
-}
-
 struct sweep {
 	const struct layer_store *store;
 	const json_t *wanted;
+	time_t before;	 /* layers that were built later stay */
 	uint64_t *bytes; /* of what was removed, or NULL: nobody asks */
 };
 
@@ -83,32 +74,57 @@ static void add_size(uint64_t *bytes, int fd)
 	*bytes += sum.bytes;
 }
 
+/* Take the directory @name from the layers, if nobody uses or wants it: it gets the name @aside.
+ * What has a digest as its name has to be complete. Nobody puts a layer into its place meanwhile,
+ * see layer_build_place(). Returns: whether it was taken; the lock is exclusive then. */
+static bool take_aside(const struct layer_store *s, int layers, const char *name, int fd,
+	char aside[RANDOM_BYTES])
+{
+	cleanup_fd int lock = layer_open_dir(layers, ".");
+	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+		return false;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !layer_is_named(layers, name, fd))
+		return false;
+	/* Who gives a layer to a record has a lock until the record is written, which may have
+	 * happened meanwhile. */
+	if (layer_is_digest(name) && layer_is_wanted(s, name))
+		return false;
+	id_make(aside, RANDOM_BYTES, "building-");
+	return renameat(layers, name, layers, aside) == 0;
+}
+
+void layer_drop(const struct layer_store *s, int layers, const char *name, int fd, uint64_t *bytes)
+{
+	char aside[RANDOM_BYTES];
+	if (!take_aside(s, layers, name, fd, aside))
+		return;
+	if (bytes)
+		add_size(bytes, fd);
+	(void)layer_clear(fd);
+	(void)unlinkat(layers, aside, AT_REMOVEDIR);
+}
+
 static bool sweep_row(void *arg, int layers, const char *name)
 {
 	const struct sweep *s = arg;
+	struct stat st;
 	bool is_layer = layer_is_digest(name);
 	if (!is_layer && strncmp(name, "building-", 9) != 0)
 		return false;
 	if (is_layer && json_object_get(s->wanted, name))
 		return false;
 	cleanup_fd int fd = layer_open_dir(layers, name);
-	/* Look again with the lock: who gives a layer to a record has one until the record is
-	 * written, which may have happened meanwhile. */
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !layer_is_named(layers, name, fd))
+	if (fd < 0 || fstat(fd, &st) < 0 || (is_layer && st.st_mtime > s->before))
 		return false;
-	if (is_layer && layer_is_wanted(s->store, name))
-		return false;
-	if (s->bytes)
-		add_size(s->bytes, fd);
-	layer_drop(layers, name, fd);
+	layer_drop(s->store, layers, name, fd, s->bytes);
 	return false;
 }
 
-void layer_sweep(struct layer_store *s, uint64_t *bytes)
+void layer_sweep(struct layer_store *s, int64_t age_s, uint64_t *bytes)
 {
 	cleanup_fd int layers = layer_open_layers(s, false);
 	cleanup_json json_t *wanted = layers >= 0 ? layer_all_wanted(s) : NULL;
-	struct sweep sweep = {s, wanted, bytes};
+	struct sweep sweep = {s, wanted, time(NULL) - (time_t)age_s, bytes};
 	if (layers >= 0)
 		(void)layer_each(layers, sweep_row, &sweep);
 	layer_record_sweep(s);

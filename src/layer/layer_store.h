@@ -10,9 +10,11 @@
  * DIGEST is that of the name
  *
  * Several engines may use a store at the same time. Who uses a layer has a shared lock (flock) on
- * its directory, who builds an exclusive one. A layer without a record and without a lock is
- * removed by whoever next builds or removes something, and so are builds without a lock: their
- * engine was killed. What has a digest as its name is complete.
+ * its directory, who builds one an exclusive lock, which becomes a shared one when the layer gets
+ * its name. A layer without a record and without a lock is removed by whoever next builds or
+ * removes something, and so are builds without a lock: their engine was killed. What has a digest
+ * as its name is complete. Whoever gives or takes these names has a lock on layers/ for this
+ * moment: a shared one to give, an exclusive one to take. Nobody waits for anything else then.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,8 +57,10 @@ void layer_use_end(struct layer_use *use);
 
 /* ---- for the other files of the module ---- */
 
-/* Remove the directory @name of the layers, on which the caller has the lock @fd. */
-void layer_drop(int layers, const char *name, int fd);
-/* Remove the layers that no record has and nobody uses, and what engines have left that were
- * killed. Add the size of their files to *@bytes, unless that is NULL. */
-void layer_sweep(struct layer_store *s, uint64_t *bytes);
+/* Remove the directory @name of the layers, which is open as @fd, unless a record has it or somebody
+ * else uses it. Add the size of its files to *@bytes, unless that is NULL. */
+void layer_drop(
+	const struct layer_store *s, int layers, const char *name, int fd, uint64_t *bytes);
+/* Remove the layers that no record has, nobody uses and that are older than @age_s, and what
+ * engines have left that were killed. *@bytes: as layer_drop(). */
+void layer_sweep(struct layer_store *s, int64_t age_s, uint64_t *bytes);

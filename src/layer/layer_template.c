@@ -69,7 +69,7 @@ int layer_store_remove(struct layer_store *s, const char *owner, const char *nam
 	cleanup_fd int dir = layer_record_dir(s, LAYER_TEMPLATES, owner, false);
 	if (dir < 0 || unlinkat(dir, file, 0) < 0)
 		return err_sys(err, file_code(errno), errno, "remove template %s", name);
-	layer_sweep(s, NULL);
+	layer_sweep(s, 0, NULL);
 	const char *digest = json_get_text(about, "layer");
 	cleanup_fd int layers = layer_open_layers(s, false);
 	*is_in_use = about && layers >= 0 && !layer_is_wanted(s, digest) &&

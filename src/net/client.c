@@ -32,7 +32,7 @@ static void handle_closed(struct net *n)
 	free(n);
 }
 
-static void timer_closed(uv_handle_t *h)
+static void own_closed(uv_handle_t *h)
 {
 	handle_closed(h->data);
 }
@@ -108,6 +108,13 @@ static void on_timer(uv_timer_t *t)
 	act(container_of(t, struct net, timer), CURL_SOCKET_TIMEOUT, 0);
 }
 
+static void on_soon(uv_idle_t *soon)
+{
+	struct net *n = container_of(soon, struct net, soon);
+	(void)uv_idle_stop(soon);
+	act(n, CURL_SOCKET_TIMEOUT, 0);
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct net_socket *s = container_of(poll, struct net_socket, poll);
@@ -167,17 +174,20 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *kn
 	return uv_poll_start(&s->poll, events, on_poll) < 0 ? -1 : 0;
 }
 
-/* Start the timer that calls libcurl after @ms. If @ms is -1, stop the timer. Called by libcurl. */
+/* Start the timer that calls libcurl after @ms. If @ms is -1, stop the timer. If @ms is 0, libcurl has
+ * more to do: a timer would expire again and again in one iteration of the loop, and a fast server
+ * could hold the loop. Called by libcurl. */
 static int on_timeout(CURLM *multi, long ms, void *arg)
 {
 	struct net *n = arg;
 	(void)multi;
 	if (n->is_closing)
 		return 0;
-	if (ms < 0)
-		return uv_timer_stop(&n->timer);
-	timer_start(&n->timer, on_timer, (uint64_t)ms, 0);
-	return 0;
+	(void)uv_timer_stop(&n->timer);
+	(void)uv_idle_stop(&n->soon);
+	if (ms > 0)
+		timer_start(&n->timer, on_timer, (uint64_t)ms, 0);
+	return ms == 0 ? uv_idle_start(&n->soon, on_soon) : 0;
 }
 
 static void on_idle(uv_timer_t *t)
@@ -212,8 +222,9 @@ static void add(struct net_call *c)
 static void close_all(struct net *n)
 {
 	(void)n->curl.multi_cleanup(n->multi);
-	uv_close((uv_handle_t *)&n->timer, timer_closed);
-	uv_close((uv_handle_t *)&n->kick, timer_closed);
+	uv_close((uv_handle_t *)&n->timer, own_closed);
+	uv_close((uv_handle_t *)&n->kick, own_closed);
+	uv_close((uv_handle_t *)&n->soon, own_closed);
 }
 
 /* Find the next call that is to be added to libcurl or that was cancelled. */
@@ -277,11 +288,12 @@ int net_open(struct net **out, uv_loop_t *loop, struct err *err)
 		free(n);
 		return r;
 	}
-	/* uv_timer_init() always succeeds. */
+	/* These always succeed. */
 	(void)uv_timer_init(loop, &n->timer);
 	(void)uv_timer_init(loop, &n->kick);
-	n->timer.data = n->kick.data = n;
-	n->n_handles = 2;
+	(void)uv_idle_init(loop, &n->soon);
+	n->timer.data = n->kick.data = n->soon.data = n;
+	n->n_handles = 3;
 	*out = n;
 	return 0;
 }
@@ -294,6 +306,7 @@ void net_close(struct net *n)
 	for (struct net_call *c = n->calls; c; c = c->next)
 		c->is_cancelled = true;
 	(void)uv_timer_stop(&n->timer);
+	(void)uv_idle_stop(&n->soon);
 	timer_start(&n->kick, client_kick, 0, 0);
 }
 

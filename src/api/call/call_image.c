@@ -167,7 +167,7 @@ static void on_progress(void *arg, const struct pull_progress *p)
 	pulling->told[p->layer] = p->phase;
 	call_event(pulling->call,
 		json_pack("{s:s, s:s%, s:i, s:i, s:s, s:I, s:I}", "event", "progress", "layer",
-			p->digest, (size_t)SHOWN_DIGITS, "number", (int)p->layer + 1, "of",
+			p->digest, strnlen(p->digest, SHOWN_DIGITS), "number", (int)p->layer + 1, "of",
 			(int)p->n_layers, "phase", phases[p->phase], "moved", (json_int_t)p->moved,
 			"bytes", (json_int_t)p->bytes));
 }
@@ -293,11 +293,11 @@ static const struct param import_rows[] = {
 	{"stream", PARAM_FLAG, .fallback = "false", .help = "send events about the progress"},
 };
 static const struct param name_rows[] = {
-	NAME_ROW("name of the image, or 6 or more digits of its digest"),
+	NAME_ROW("name of the image, or 6 or more digits of its digest, perhaps after sha256:"),
 };
 static const struct param prune_rows[] = {
 	{"download_age_s", PARAM_COUNT, .max = PART_AGE_MAX_S, .fallback = "0",
-		.help = "keep parts of downloads that are younger"},
+		.help = "keep layers and parts of downloads that are younger"},
 };
 static const struct param layer_rows[] = {
 	GIVES("digest", PARAM_TEXT, "SHA-256 of the layer, as it was downloaded"),

@@ -29,7 +29,7 @@ struct assembly_order {
 	const json_t *config;		       /* as image_config_read(); borrowed likewise */
 	struct remote *remote;		       /* where the layers are; or NULL: */
 	/* Open the file that has a layer. Returns: fd, which becomes the assembly's, or negative
-	 * errno with @err. *@is_checked: it certainly has the digest of the layer. */
+	 * errno with @err. *@is_checked: it has the digest of the layer, and nobody changes it. */
 	int (*open)(void *arg, unsigned layer, bool *is_checked, struct err *err);
 	/* May be NULL. */
 	void (*progress)(void *arg, const struct pull_progress *progress);

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/buf.h"
+#include "image/reference.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -84,13 +85,23 @@ static void add_escaped(struct buf *out, const char *text)
 	}
 }
 
+bool challenge_is_safe(const char *url, bool is_local)
+{
+	char host[IMAGE_HOST_BYTES];
+	if (strncasecmp(url, "https://", 8) == 0)
+		return true;
+	if (!is_local || strncasecmp(url, "http://", 7) != 0)
+		return false;
+	size_t n = strcspn(url + 7, "/?#");
+	snprintf(host, sizeof host, "%.*s", (int)MIN(n, sizeof host), url + 7);
+	return n < sizeof host && !strchr(host, '@') && image_host_is_local(host);
+}
+
 int challenge_url(const struct challenge *c, const char *path, bool is_local, char *out,
 	size_t out_bytes, struct err *err)
 {
 	cleanup_buf struct buf url = BUF_INIT(out_bytes - 1);
-	bool is_good = strncasecmp(c->realm, "https://", 8) == 0 ||
-		(is_local && strncasecmp(c->realm, "http://", 7) == 0);
-	if (!is_good)
+	if (!challenge_is_safe(c->realm, is_local))
 		return err_set(err, ERR_UNREACHABLE,
 			"the registry wants a token from \"%.100s\", which is no https URL",
 			c->realm);

@@ -19,10 +19,14 @@ struct challenge {
  * Authentication Specification". Errors: ERR_AUTH: it asks for something else; ERR_UNREACHABLE. */
 int challenge_read(struct challenge *out, const char *header, struct err *err);
 
+/* Return whether a registry may send on to a URL: over TLS to everybody; if the registry @is_local,
+ * also without TLS, but only to this host. */
+bool challenge_is_safe(const char *url, bool is_local);
+
 /*
  * Write the URL of the token: the realm, the service, and the scope. If the registry has named no
  * scope, it is that of reading @path.
- * Errors: ERR_UNREACHABLE: it is too long, or no https URL; with @is_local, http is good, too.
+ * Errors: ERR_UNREACHABLE: it is too long, or not safe.
  */
 int challenge_url(const struct challenge *c, const char *path, bool is_local, char *out,
 	size_t out_bytes, struct err *err);

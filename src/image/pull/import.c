@@ -16,6 +16,8 @@
 #include "base/work.h"
 #include "image/image_store.h"
 #include "image/layout.h"
+#include "image/pull/hashing.h"
+#include "image/pull/part.h"
 #include "image/unpack.h"
 #include "layer/layer_build.h"
 
@@ -27,8 +29,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { CHUNK_BYTES = 256 << 10 };
 
 struct import {
 	struct import_order order;
@@ -44,10 +44,13 @@ struct import {
 	char diff[DIGEST_BYTES]; /* of the archive, decompressed, as the process says */
 	struct layout layout;
 	bool is_layout;
+	unsigned n_hashed; /* layers whose digest is known */
 	struct assembly *assembly;
+	struct hashing hashing; /* of the archive, or of a layer */
+	char digest[DIGEST_BYTES]; /* of the archive, if it is known */
 	struct work work;
 	struct err work_err; /* of the thread */
-	bool is_working, is_recording, is_ending;
+	bool is_working, is_hashing, is_recording, is_ending; /* is_working: a thread is at it */
 	uv_timer_t timer;
 	json_t *about;
 	struct err err; /* code ERR_NONE: all is well */
@@ -114,6 +117,8 @@ static void end(struct import *m, const struct err *err)
 		unpack_cancel(m->unpack, &m->err);
 	if (m->assembly)
 		assembly_close(m->assembly, on_assembly_closed);
+	if (m->is_hashing)
+		hashing_cancel(&m->hashing);
 	maybe_clean(m);
 }
 
@@ -147,29 +152,36 @@ static bool goes_on(struct import *m)
 	return false;
 }
 
-/* ---- the files of a system: one layer ---- */
+/* ---- digests ---- */
 
-/* Compute the digest of the archive, which becomes the name of the layer. */
-static int digest_archive(struct import *m, char digest[DIGEST_BYTES])
+static void hash_file(struct import *m, int fd, int to, void (*done)(struct hashing *))
 {
-	struct digest_state state;
-	char *chunk = malloc(CHUNK_BYTES);
-	ssize_t n = -1;
-	digest_begin(&state);
-	if (chunk && lseek(m->fd, 0, SEEK_SET) == 0)
-		while ((n = read(m->fd, chunk, CHUNK_BYTES)) > 0)
-			digest_add(&state, chunk, (size_t)n);
-	int sys = chunk ? errno : ENOMEM;
-	digest_end(&state, digest);
-	free(chunk);
-	return n < 0 ? err_sys(&m->work_err, file_code(sys), sys, "read %.150s", m->path) : 0;
+	m->is_working = m->is_hashing = true;
+	m->hashing = (struct hashing){
+		.loop = m->order.loop, .fd = fd, .to = to, .max_bytes = INT64_MAX, .done = done};
+	hashing_begin(&m->hashing);
 }
 
-static json_t *about_system(const struct import *m, const char *digest)
+/* Write the digest of the file. Returns: whether to go on. */
+static bool take_hashed(struct import *m, char digest[DIGEST_BYTES])
+{
+	int sys = m->hashing.sys;
+	m->is_hashing = false;
+	m->work_err.code = ERR_NONE;
+	if (sys)
+		(void)err_sys(&m->work_err, file_code(sys), sys, "read %.150s", m->path);
+	else
+		digest_end(&m->hashing.digest, digest);
+	return goes_on(m);
+}
+
+/* ---- the files of a system: one layer ---- */
+
+static json_t *about_system(const struct import *m)
 {
 	char name[IMAGE_NAME_BYTES];
 	struct timespec now;
-	json_t *layer = json_need(json_pack("{s:s, s:I, s:I, s:I}", "digest", digest, "bytes",
+	json_t *layer = json_need(json_pack("{s:s, s:I, s:I, s:I}", "digest", m->digest, "bytes",
 		(json_int_t)m->counts.bytes, "files", (json_int_t)m->counts.entries, "left_out",
 		(json_int_t)m->counts.left_out));
 	json_t *config = json_need(
@@ -177,7 +189,7 @@ static json_t *about_system(const struct import *m, const char *digest)
 	image_ref_name(&m->name, name);
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	return json_need(json_pack("{s:s, s:s, s:[o], s:o, s:I, s:I, s:I}", "name", name, "digest",
-		digest, "layers", layer, "config", config, "bytes", (json_int_t)m->counts.bytes,
+		m->digest, "layers", layer, "config", config, "bytes", (json_int_t)m->counts.bytes,
 		"files", (json_int_t)m->counts.entries, "made_ms",
 		(json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000));
 }
@@ -185,10 +197,7 @@ static json_t *about_system(const struct import *m, const char *digest)
 static void perform_keep(struct work *work)
 {
 	struct import *m = container_of(work, struct import, work);
-	char digest[DIGEST_BYTES];
-	if (digest_archive(m, digest) < 0)
-		return;
-	m->about = about_system(m, digest);
+	m->about = about_system(m);
 	const json_t *layer = json_array_get(json_object_get(m->about, "layers"), 0);
 	char *text = json_dumps(layer, JSON_COMPACT);
 	int r = text ? file_put(m->build.dir_fd, "about.json", text, strlen(text), 0600, 0)
@@ -196,7 +205,7 @@ static void perform_keep(struct work *work)
 	free(text);
 	if (r < 0)
 		(void)err_sys(&m->work_err, file_code(-r), -r, "keep a layer");
-	else if (layer_build_place(&m->build, digest, &m->work_err) == 0)
+	else if (layer_build_place(&m->build, m->digest, &m->work_err) == 0)
 		(void)image_store_put(m->order.store, m->about, &m->work_err);
 }
 
@@ -208,12 +217,34 @@ static void on_kept(struct work *work)
 		end(m, NULL);
 }
 
+static void keep(struct import *m)
+{
+	m->is_recording = true;
+	perform_in_thread(m, perform_keep, on_kept);
+}
+
+/* The digest of the archive becomes the name of the layer. */
+static void on_archive_hashed(struct hashing *h)
+{
+	struct import *m = container_of(h, struct import, hashing);
+	if (take_hashed(m, m->digest))
+		keep(m);
+}
+
+static void keep_system(struct import *m)
+{
+	if (m->digest[0])
+		keep(m);
+	else
+		hash_file(m, m->fd, -1, on_archive_hashed);
+}
+
 /* ---- an image: its layers ---- */
 
 static int open_layer(void *arg, unsigned layer, bool *is_checked, struct err *err)
 {
 	const struct import *m = arg;
-	*is_checked = m->layout.is_checked;
+	*is_checked = m->layout.is_saved && !m->is_dir;
 	return layout_open(&m->layout, layer, err);
 }
 
@@ -246,6 +277,40 @@ static void begin_layers(struct import *m)
 	assembly_start(&m->assembly, &order);
 }
 
+static void hash_layers(struct import *m);
+
+static void on_layer_hashed(struct hashing *h)
+{
+	struct import *m = container_of(h, struct import, hashing);
+	fd_close(&h->fd);
+	if (take_hashed(m, m->layout.manifest.layers[m->n_hashed].digest)) {
+		m->layout.manifest.layers[m->n_hashed++].bytes = h->bytes;
+		hash_layers(m);
+	}
+}
+
+/* In docker's old form, nobody says the digests of the layers. One file may be several of them. */
+static void hash_layers(struct import *m)
+{
+	struct layout *l = &m->layout;
+	struct err err;
+	for (; l->is_saved && m->n_hashed < l->manifest.n_layers; m->n_hashed++) {
+		unsigned i = 0;
+		while (strcmp(l->paths[i], l->paths[m->n_hashed]) != 0)
+			i++;
+		if (i == m->n_hashed) {
+			int fd = layout_open(l, i, &err);
+			if (fd < 0)
+				end(m, &err);
+			else
+				hash_file(m, fd, -1, on_layer_hashed);
+			return;
+		}
+		l->manifest.layers[m->n_hashed] = l->manifest.layers[i];
+	}
+	begin_layers(m);
+}
+
 /* ---- what it is ---- */
 
 static void perform_layout(struct work *work)
@@ -263,7 +328,9 @@ static bool find_name(struct import *m)
 	if (m->has_name || (called[0] && image_ref_parse(&m->name, called, &err) == 0))
 		return true;
 	(void)err_fail(&err, ERR_USAGE, "name it: retort image import PATH NAME",
-		"%.150s has no name for the image", m->path);
+		"%.100s has no name for the image%s%.60s%s", m->path,
+		m->layout.called[0] ? ", but only \"" : "", m->layout.called,
+		m->layout.called[0] ? "\"" : "");
 	end(m, &err);
 	return false;
 }
@@ -283,10 +350,9 @@ static void on_layout(struct work *work)
 	} else if (!find_name(m)) {
 		return;
 	} else if (m->is_layout) {
-		begin_layers(m);
+		hash_layers(m);
 	} else {
-		m->is_recording = true;
-		perform_in_thread(m, perform_keep, on_kept);
+		keep_system(m);
 	}
 }
 
@@ -319,6 +385,30 @@ static void on_unpacked(
 	}
 }
 
+static void begin_unpack(struct import *m)
+{
+	struct err err;
+	const struct unpack_order order = {.source = m->fd,
+		.tree = m->build.tree_fd,
+		.report = on_report,
+		.done = on_unpacked,
+		.arg = m};
+	int r = 0;
+	if (lseek(m->fd, 0, SEEK_SET) < 0)
+		r = err_sys(&err, ERR_IO, errno, "read %.150s", m->path);
+	if (r < 0 || unpack_start(&m->unpack, m->order.loop, &order, &err) < 0)
+		end(m, &err);
+}
+
+static void on_copied(struct hashing *h)
+{
+	struct import *m = container_of(h, struct import, hashing);
+	fd_close(&m->fd);
+	m->fd = take_fd(h->to);
+	if (take_hashed(m, m->digest))
+		begin_unpack(m);
+}
+
 static void perform_open(struct work *work)
 {
 	struct import *m = container_of(work, struct import, work);
@@ -337,23 +427,28 @@ static void perform_open(struct work *work)
 		(void)layer_build_open(&m->build, m->order.store, &m->work_err);
 }
 
+/* Its owner could change an archive between the time it is unpacked and the time it gets a name by
+ * its digest, so an archive of somebody else is copied. */
 static void on_open(struct work *work)
 {
 	struct import *m = container_of(work, struct import, work);
 	struct err err;
+	int copy;
 	if (!goes_on(m))
 		return;
 	if (m->is_dir) {
 		perform_in_thread(m, perform_layout, on_layout);
-		return;
-	}
-	const struct unpack_order order = {.source = m->fd,
-		.tree = m->build.tree_fd,
-		.report = on_report,
-		.done = on_unpacked,
-		.arg = m};
-	if (unpack_start(&m->unpack, m->order.loop, &order, &err) < 0)
+	} else if (part_is_ours(m->fd)) {
+		begin_unpack(m);
+	} else if ((copy = part_open_unnamed(m->order.store)) < 0) {
+		(void)part_fail(m->order.store, -copy, &err);
 		end(m, &err);
+	} else if (part_check_room(copy, m->bytes, &err) < 0) {
+		(void)close(copy);
+		end(m, &err);
+	} else {
+		hash_file(m, m->fd, copy, on_copied);
+	}
 }
 
 static void on_first(uv_timer_t *timer)

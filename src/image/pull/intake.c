@@ -22,6 +22,9 @@
 #include "base/num.h"
 #include "base/timer.h"
 #include "base/work.h"
+#include "image/pull/download.h"
+#include "image/pull/hashing.h"
+#include "image/pull/part.h"
 #include "image/unpack.h"
 #include "layer/layer_build.h"
 
@@ -36,25 +39,24 @@
 
 enum {
 	AGAIN_MS = 250,
-	RETRY_MS = 1000,
-	TRIES_MAX = 6,
-	CHUNK_BYTES = 256 << 10,
+	STALL_MS = 15000,
+	UNPACK_STALL_MS = 120000,
 	ABOUT_BYTES = 4096
 };
 
 struct intake {
 	struct intake_order order;
 	enum intake_phase phase;
-	int part_fd; /* downloads/DIGEST, with the lock; or the file */
-	struct digest_state digest;
-	uint64_t have, had; /* bytes of the part; when it was last asked for */
-	unsigned n_tries;
-	struct remote_get *get;
+	int part_fd;	 /* downloads/DIGEST, with the lock; or the file */
+	bool is_unnamed; /* it is not downloads/DIGEST, which another engine has */
+	uint64_t other_bytes, other_ms; /* size of that one, and since when */
+	struct hashing hashing;
+	struct download *download;
 	struct unpack *unpack;
 	struct layer_build build;
 	struct layer_use use;
 	struct work work;
-	bool is_working, is_closing;
+	bool is_working, is_hashing, is_closing; /* is_working: a thread is at it */
 	uv_timer_t timer;
 	json_t *about;
 	struct err err; /* of a thread, or why it ends */
@@ -62,8 +64,7 @@ struct intake {
 };
 
 static void look(struct intake *in);
-static void download(struct intake *in);
-static void check(struct intake *in);
+static void begin_download(struct intake *in);
 static void begin_unpack(struct intake *in);
 
 static bool is_file(const struct intake *in)
@@ -89,6 +90,7 @@ static void perform_close(struct work *work)
 	layer_build_end(&in->build); /* may have to remove much */
 	layer_use_end(&in->use);
 	fd_close(&in->part_fd);
+	fd_close(&in->hashing.to);
 }
 
 static void on_cleaned(struct work *work)
@@ -100,8 +102,15 @@ static void on_cleaned(struct work *work)
 /* Close it if nothing is under way. */
 static void maybe_close(struct intake *in)
 {
-	if (in->is_closing && !in->unpack && !in->is_working)
+	if (in->is_closing && !in->unpack && !in->download && !in->is_working)
 		work_begin(in->order.loop, WORK_READ, &in->work, perform_close, on_cleaned);
+}
+
+static void on_download_closed(void *arg)
+{
+	struct intake *in = arg;
+	in->download = NULL;
+	maybe_close(in);
 }
 
 void intake_close(struct intake *in, void (*closed)(void *arg))
@@ -110,12 +119,15 @@ void intake_close(struct intake *in, void (*closed)(void *arg))
 	in->is_closing = true;
 	in->closed = closed;
 	(void)uv_timer_stop(&in->timer);
-	if (in->get)
-		remote_cancel(take_ptr(in->get));
 	(void)err_set(&err, ERR_INTERRUPTED, "the download was ended");
 	if (in->unpack)
 		unpack_cancel(in->unpack, &err);
-	maybe_close(in);
+	if (in->is_hashing)
+		hashing_cancel(&in->hashing);
+	if (in->download)
+		download_close(in->download, on_download_closed);
+	else
+		maybe_close(in);
 }
 
 static void finish(struct intake *in)
@@ -157,93 +169,125 @@ static void read_about(struct intake *in)
 	json_put_text(in->about, "digest", digest);
 }
 
+static void remove_part(const struct intake *in)
+{
+	if (!is_file(in) && in->part_fd >= 0 && !in->is_unnamed)
+		part_remove(in->order.store, in->order.blob.digest);
+}
+
 static void on_again(uv_timer_t *timer)
 {
 	look(timer->data);
 }
 
-/* Open downloads/DIGEST, and lock it. Returns: 0; -EWOULDBLOCK: another engine has it; or another
- * negative errno. */
-static int open_part(struct intake *in)
-{
-	char dir[PATH_MAX];
-	struct stat st, at;
-	snprintf(dir, sizeof dir, "%s/downloads", layer_store_dir(in->order.store));
-	int r = file_make_dirs(dir, 0700, 0700);
-	cleanup_fd int parent = r < 0 ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (parent < 0)
-		return r < 0 ? r : -errno;
-	cleanup_fd int fd = openat(parent, in->order.blob.digest,
-		O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return -errno;
-	/* Who had the lock may have removed it. */
-	if (fstat(fd, &st) < 0 ||
-		fstatat(parent, in->order.blob.digest, &at, AT_SYMLINK_NOFOLLOW) < 0 ||
-		at.st_ino != st.st_ino)
-		return -EWOULDBLOCK;
-	in->part_fd = take_fd(fd);
-	return 0;
-}
+/* ---- what there is of it ---- */
 
-static void remove_part(const struct intake *in)
+/* Take a file for the layer if it is. If a copy was made, that is used. */
+static void check_file(struct intake *in)
 {
-	char path[PATH_MAX];
-	if (is_file(in) || in->part_fd < 0)
-		return;
-	snprintf(path, sizeof path, "%s/downloads/%s", layer_store_dir(in->order.store),
-		in->order.blob.digest);
-	(void)unlink(path);
-}
-
-/* Begin the part anew. On failure, `err` is set. */
-static void empty_part(struct intake *in)
-{
-	in->have = 0;
-	digest_begin(&in->digest);
-	if (ftruncate(in->part_fd, 0) < 0 || lseek(in->part_fd, 0, SEEK_SET) < 0)
-		(void)err_sys(&in->err, file_code(errno), errno, "write to %.150s/downloads",
-			layer_store_dir(in->order.store));
-}
-
-/* Compute the digest of what there is of the part. */
-static void perform_read(struct work *work)
-{
-	struct intake *in = container_of(work, struct intake, work);
-	char *chunk = malloc(CHUNK_BYTES);
-	ssize_t n = chunk ? 1 : -1;
-	in->have = 0;
-	in->err.code = ERR_NONE;
-	digest_begin(&in->digest);
-	if (chunk && lseek(in->part_fd, 0, SEEK_SET) == 0)
-		while ((n = read(in->part_fd, chunk, CHUNK_BYTES)) > 0) {
-			digest_add(&in->digest, chunk, (size_t)n);
-			in->have += (uint64_t)n;
-		}
-	free(chunk);
-	if (is_file(in) || (n == 0 && in->have <= in->order.blob.bytes))
-		return;
-	empty_part(in);
-}
-
-static void on_read(struct work *work)
-{
-	struct intake *in = container_of(work, struct intake, work);
-	in->is_working = false;
-	if (in->is_closing) {
-		maybe_close(in);
-		return;
-	}
+	struct hashing *h = &in->hashing;
+	char digest[DIGEST_BYTES];
+	digest_end(&h->digest, digest);
+	if (h->sys)
+		(void)err_sys(&in->err, file_code(h->sys), h->sys,
+			"read the file of the layer %.12s…", in->order.blob.digest);
+	else if (strcmp(digest, in->order.blob.digest) != 0)
+		(void)err_set(&in->err, ERR_DAMAGED,
+			"the layer %.12s… has the digest %.12s…: its file is damaged",
+			in->order.blob.digest, digest);
 	if (in->err.code != ERR_NONE) {
 		fail(in, &in->err);
 		return;
 	}
-	if (is_file(in)) {
-		check(in);
+	if (h->to >= 0) {
+		fd_close(&in->part_fd);
+		in->part_fd = take_fd(h->to);
+	}
+	begin_unpack(in);
+}
+
+/* Go on with a part, if it can be one. */
+static void check_part(struct intake *in)
+{
+	struct hashing *h = &in->hashing;
+	bool is_good = h->sys == 0 && h->bytes <= in->order.blob.bytes;
+	if (!is_good && ftruncate(in->part_fd, 0) < 0) {
+		(void)part_fail(in->order.store, errno, &in->err);
+		fail(in, &in->err);
 		return;
 	}
-	in->phase = INTAKE_DOWNLOADING;
-	download(in);
+	if (!is_good) {
+		h->bytes = 0;
+		digest_begin(&h->digest);
+	}
+	begin_download(in);
+}
+
+static void on_hashed(struct hashing *h)
+{
+	struct intake *in = container_of(h, struct intake, hashing);
+	in->is_working = in->is_hashing = false;
+	if (in->is_closing)
+		maybe_close(in);
+	else if (is_file(in))
+		check_file(in);
+	else
+		check_part(in);
+}
+
+/* Check a file that is the layer before it is read: this says how long reading takes. Others may
+ * change the file, so a copy is made if they can. */
+static int prepare_file(struct intake *in, struct err *err)
+{
+	struct stat st;
+	uint64_t bytes = in->order.blob.bytes;
+	if (fstat(in->part_fd, &st) < 0)
+		return err_sys(err, ERR_IO, errno, "read a layer");
+	if ((uint64_t)st.st_size != bytes)
+		return err_set(err, ERR_DAMAGED,
+			"the file of the layer %.12s… has %lld bytes, and should have %llu",
+			in->order.blob.digest, (long long)st.st_size, (unsigned long long)bytes);
+	if (part_is_ours(in->part_fd))
+		return 0;
+	in->hashing.to = part_open_unnamed(in->order.store);
+	if (in->hashing.to < 0)
+		return part_fail(in->order.store, -in->hashing.to, err);
+	int r = part_check_room(in->hashing.to, bytes, err);
+	if (r < 0)
+		fd_close(&in->hashing.to);
+	return r;
+}
+
+static void hash(struct intake *in)
+{
+	in->hashing = (struct hashing){.loop = in->order.loop,
+		.fd = in->part_fd,
+		.to = -1,
+		.max_bytes = in->order.blob.bytes + 1,
+		.done = on_hashed};
+	if (is_file(in) && prepare_file(in, &in->err) < 0) {
+		fail(in, &in->err);
+		return;
+	}
+	in->is_working = in->is_hashing = true;
+	hashing_begin(&in->hashing);
+}
+
+/* Wait for the engine that downloads the layer; unless it makes no progress: then download the layer
+ * beside it. */
+static int wait_for_other(struct intake *in)
+{
+	uint64_t bytes = part_size(in->order.store, in->order.blob.digest);
+	uint64_t most_ms = bytes == in->order.blob.bytes ? UNPACK_STALL_MS : STALL_MS;
+	if (in->other_ms == 0 || bytes != in->other_bytes) {
+		in->other_bytes = bytes;
+		in->other_ms = timer_now();
+	}
+	if (timer_since(in->other_ms) < most_ms)
+		return -EWOULDBLOCK;
+	in->is_unnamed = true;
+	in->part_fd = part_open_unnamed(in->order.store);
+	return MIN(in->part_fd, 0);
 }
 
 /* Look for the layer; if it is not there, begin. */
@@ -253,13 +297,16 @@ static void look(struct intake *in)
 	in->phase = INTAKE_WAITING;
 	if (layer_use(&in->use, in->order.store, in->order.blob.digest, &err) == 0) {
 		remove_part(in);
+		fd_close(&in->part_fd); /* who waits for it need not wait for the whole image */
 		read_about(in);
 		finish(in);
 		return;
 	}
 	int r = err.code == ERR_NOT_FOUND ? 0 : -EWOULDBLOCK;
 	if (r == 0 && in->part_fd < 0) {
-		r = open_part(in);
+		in->part_fd = part_open(in->order.store, in->order.blob.digest);
+		r = in->part_fd == -EWOULDBLOCK ? wait_for_other(in) : MIN(in->part_fd, 0);
+		in->part_fd = r < 0 ? -1 : in->part_fd;
 		if (r == 0) { /* the other may have finished */
 			look(in);
 			return;
@@ -270,17 +317,15 @@ static void look(struct intake *in)
 		return;
 	}
 	if (r < 0) {
-		(void)err_sys(&err, file_code(-r), -r, "write to %.150s/downloads",
-			layer_store_dir(in->order.store));
+		(void)part_fail(in->order.store, -r, &err);
 		fail(in, &err);
 		return;
 	}
-	if (is_file(in) && in->order.is_checked) {
+	in->err.code = ERR_NONE;
+	if (is_file(in) && in->order.is_checked)
 		begin_unpack(in);
-		return;
-	}
-	in->is_working = true;
-	work_begin(in->order.loop, WORK_READ, &in->work, perform_read, on_read);
+	else
+		hash(in);
 }
 
 /* ---- unpacking ---- */
@@ -295,8 +340,10 @@ static void perform_place(struct work *work)
 	in->err.code = ERR_NONE;
 	if (r < 0)
 		(void)err_sys(&in->err, file_code(-r), -r, "keep a layer");
-	else if (layer_build_place(&in->build, in->order.blob.digest, &in->err) == 0)
+	else if (layer_build_place(&in->build, in->order.blob.digest, &in->err) == 0) {
 		remove_part(in);
+		fd_close(&in->part_fd);
+	}
 }
 
 static void on_placed(struct work *work)
@@ -362,106 +409,36 @@ static void begin_unpack(struct intake *in)
 
 /* ---- downloading ---- */
 
-static void restart(void *arg)
+static void on_moved(void *arg, uint64_t have)
 {
-	empty_part(arg);
+	tell(arg, have);
 }
 
-static int set_too_long(const struct intake *in, struct err *err)
-{
-	return err_set(err, ERR_DAMAGED, "the layer %.12s… is longer than the image says",
-		in->order.blob.digest);
-}
-
-static int on_data(void *arg, const char *data, size_t bytes)
+static void on_downloaded(void *arg, const struct err *err)
 {
 	struct intake *in = arg;
-	if (in->err.code != ERR_NONE)
-		return -err_errno(in->err.code);
-	if (bytes > in->order.blob.bytes - in->have)
-		return set_too_long(in, &in->err);
-	int r = fd_write_all(in->part_fd, data, bytes);
-	if (r < 0)
-		return err_sys(&in->err, file_code(-r), -r, "write to %.150s/downloads",
-			layer_store_dir(in->order.store));
-	digest_add(&in->digest, data, bytes);
-	in->have += bytes;
-	tell(in, in->have);
-	return 0;
-}
-
-static void on_retry(uv_timer_t *timer)
-{
-	download(timer->data);
-}
-
-static void check(struct intake *in)
-{
-	char digest[DIGEST_BYTES];
-	struct err err;
-	struct digest_state state = in->digest;
-	digest_end(&state, digest);
-	if (strcmp(digest, in->order.blob.digest) == 0) {
+	if (err && (err->code == ERR_DAMAGED || err->code == ERR_NO_SPACE))
+		remove_part(in);
+	if (err)
+		fail(in, err);
+	else
 		begin_unpack(in);
-		return;
-	}
-	remove_part(in);
-	(void)err_set(&err, ERR_DAMAGED, "the layer %.12s… has the digest %.12s…: %s",
-		in->order.blob.digest, digest,
-		is_file(in) ? "its file is damaged"
-			    : "it was changed on its way, or is damaged there");
-	fail(in, &err);
 }
 
-static void on_got(void *arg, bool is_cut, uint64_t wait_ms, const struct err *err)
+static void begin_download(struct intake *in)
 {
-	struct intake *in = arg;
-	in->get = NULL;
-	if (in->err.code != ERR_NONE) {
-		fail(in, &in->err);
-		return;
-	}
-	if (!err && in->have == in->order.blob.bytes) {
-		check(in);
-		return;
-	}
-	struct err end = {.code = ERR_NONE};
-	if (err && err->code == ERR_LIMIT) { /* the server has said so before it sent a byte */
-		set_too_long(in, &end);
-		fail(in, &end);
-		return;
-	}
-	(void)err_set(&end, ERR_UNREACHABLE, "the layer %.12s… ends early", in->order.blob.digest);
-	if (in->have > in->had)
-		in->n_tries = 0;
-	if ((err && !is_cut) || ++in->n_tries == TRIES_MAX) {
-		fail(in, err ? err : &end);
-		return;
-	}
-	timer_start(&in->timer, on_retry, wait_ms ? wait_ms : (uint64_t)RETRY_MS << in->n_tries, 0);
-}
-
-static void download(struct intake *in)
-{
-	struct err err;
-	char name[DIGEST_BYTES + 8];
-	if (in->have == in->order.blob.bytes) {
-		check(in);
-		return;
-	}
-	snprintf(name, sizeof name, "sha256:%s", in->order.blob.digest);
-	in->err.code = ERR_NONE;
-	in->had = in->have;
-	const struct remote_order order = {.kind = REMOTE_BLOB,
-		.name = name,
-		.from = in->have,
-		.max_bytes = in->order.blob.bytes + 1,
-		.restart = restart,
-		.data = on_data,
-		.done = on_got,
+	const struct download_order order = {.loop = in->order.loop,
+		.remote = in->order.remote,
+		.store = in->order.store,
+		.fd = in->part_fd,
+		.blob = in->order.blob,
+		.have = in->hashing.bytes,
+		.digest = in->hashing.digest,
+		.progress = on_moved,
+		.done = on_downloaded,
 		.arg = in};
-	if (remote_get(&in->get, in->order.remote, &order, &err) < 0)
-		fail(in, &err);
+	in->phase = INTAKE_DOWNLOADING;
+	download_start(&in->download, &order);
 }
 
 /* ---- the start ---- */
@@ -476,6 +453,7 @@ void intake_start(struct intake **out, const struct intake_order *order)
 	struct intake *in = xnew(struct intake);
 	*in = (struct intake){.order = *order,
 		.part_fd = order->source,
+		.hashing = {.to = -1},
 		.build = LAYER_BUILD_INIT,
 		.use = LAYER_USE_INIT};
 	(void)uv_timer_init(order->loop, &in->timer);

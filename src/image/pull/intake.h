@@ -19,7 +19,7 @@ struct intake_order {
 	struct layer_store *store;
 	struct remote *remote; /* where the layer is, or NULL: */
 	int source;	       /* a file that is the layer, and becomes the intake's; or -1 */
-	bool is_checked;       /* the file certainly has the digest */
+	bool is_checked;       /* the file has the digest, and nobody changes it */
 	struct image_blob blob;
 	const char *diff; /* digest of the layer before it was compressed; borrowed */
 	/* Called when something has moved; @moved: bytes downloaded, or read for unpacking. */

@@ -26,6 +26,7 @@ struct pull {
 	struct image_ref ref, at; /* what the image is called, and where it is got */
 	struct login login, mirror_login;
 	bool is_mirror; /* `at` is the mirror */
+	struct err mirror_err; /* why it was left, if it was */
 	struct remote *remote;
 	enum pull_stage stage;
 	/* The document that is being got, and the digest that it has to have; "": any. */
@@ -108,6 +109,13 @@ static void on_end(uv_timer_t *timer)
 		on_assembly_closed(p);
 }
 
+/* Say what the mirror has said, too. */
+static void add_mirror(struct pull *p)
+{
+	size_t n = strlen(p->err.msg);
+	snprintf(p->err.msg + n, sizeof p->err.msg - n, "; the mirror: %s", p->mirror_err.msg);
+}
+
 static void end(struct pull *p, const struct err *err)
 {
 	if (p->is_ending)
@@ -115,6 +123,8 @@ static void end(struct pull *p, const struct err *err)
 	p->is_ending = true;
 	if (err)
 		p->err = *err;
+	if (err && p->mirror_err.code != ERR_NONE)
+		add_mirror(p);
 	timer_start(&p->timer, on_end, 0, 0);
 }
 
@@ -240,6 +250,7 @@ static void on_document(void *arg, bool is_cut, uint64_t wait_ms, const struct e
 		timer_start(&p->timer, on_retry,
 			wait_ms ? wait_ms : (uint64_t)DOCUMENT_RETRY_MS * p->n_tries, 0);
 	} else if (err && p->is_mirror && !p->digest[0]) {
+		p->mirror_err = *err;
 		timer_start(&p->timer, on_fall_back, 0, 0);
 	} else if (err) {
 		end(p, err);

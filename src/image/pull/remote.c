@@ -92,6 +92,12 @@ void remote_cancel(struct remote_get *g)
 	drop(g);
 }
 
+void remote_go_on(struct remote_get *g)
+{
+	if (g->call)
+		net_go_on(g->call);
+}
+
 static void finish(struct remote_get *g, bool is_cut, const struct err *err)
 {
 	struct remote_order order = g->order;
@@ -329,9 +335,8 @@ static void follow(struct remote_get *g)
 	bool is_relative = to[0] == '/' && to[1] != '/';
 	int bytes = is_relative ? snprintf(url, sizeof url, "%.*s%s", (int)n, g->url, to)
 				: snprintf(url, sizeof url, "%s", to);
-	bool is_safe = strncasecmp(url, "https://", 8) == 0 ||
-		(g->remote->is_plain && strncasecmp(url, "http://", 7) == 0);
-	if (bytes <= 0 || (size_t)bytes >= sizeof url || !is_safe ||
+	if (bytes <= 0 || (size_t)bytes >= sizeof url ||
+		!challenge_is_safe(url, g->remote->is_plain) ||
 		g->n_redirections++ == REDIRECTIONS_MAX) {
 		(void)err_set(&err, ERR_UNREACHABLE,
 			"%.100s sends on to \"%.80s\", which is not followed",
@@ -477,7 +482,7 @@ int remote_open(struct remote **out, const struct remote_config *config, struct 
 	if (strcmp(host, hub) == 0)
 		host = "registry-1.docker.io";
 	snprintf(r->host, sizeof r->host, "%s", host);
-	r->is_local = r->is_plain = image_ref_is_local(config->at);
+	r->is_local = r->is_plain = image_host_is_local(config->at->host);
 	*out = r;
 	return 0;
 }

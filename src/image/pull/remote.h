@@ -40,8 +40,8 @@ struct remote_order {
 	/* Called before the first piece: it comes from the beginning, although `from` is not 0. May
 	 * be NULL. */
 	void (*restart)(void *arg);
-	/* Called with each piece. Returns: 0, or negative errno, and the request ends with @err of
-	 * `done`'s being ERR_INTERRUPTED. */
+	/* Called with each piece. Returns: 0; NET_WAIT, and the piece is passed again after
+	 * remote_go_on(); or negative errno, and the request ends with ERR_INTERRUPTED. */
 	int (*data)(void *arg, const char *data, size_t bytes);
 	/*
 	 * Called once. @is_cut: the connection broke off, or the server was busy: what is missing
@@ -56,5 +56,7 @@ struct remote_order {
  * net_start(). */
 int remote_get(struct remote_get **out, struct remote *r, const struct remote_order *order,
 	struct err *err);
+/* Go on after `data` has returned NET_WAIT. */
+void remote_go_on(struct remote_get *g);
 /* End a request without a call of `done`. */
 void remote_cancel(struct remote_get *g);

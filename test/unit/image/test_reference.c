@@ -87,7 +87,7 @@ TEST(hosts_of_this_machine)
 		struct image_ref ref;
 		struct err err;
 		if (image_ref_parse(&ref, rows[i].name, &err) == 0)
-			CHECK_INT(image_ref_is_local(&ref), rows[i].is_local);
+			CHECK_INT(image_host_is_local(ref.host), rows[i].is_local);
 		else
 			CHECK_INT(0, rows[i].is_local);
 	}
