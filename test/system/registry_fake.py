@@ -105,6 +105,8 @@ class Registry:
         self.says = None        # the body of an answer with status 400
         self.endless = False    # layers are longer than they are
         self.accepts = True     # the token that it has given itself
+        self.realm = None       # the URL of the server of tokens, if it is another
+        self.retry_after = None  # with each blob
         registry = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -186,7 +188,7 @@ class Registry:
             self.say(to, 429, b'{"errors": [{"message": "slow down"}]}', Retry_After="1")
         elif not self.may(to):
             challenge = "Basic realm=\"x\"" if self.realm_path is None else (
-                f'Bearer realm="http://{self.host}{self.realm_path}",service="{self.host}",scope="repository:x:pull,push"')
+                f'Bearer realm="{self.realm or "http://" + self.host + self.realm_path}",service="{self.host}",scope="repository:x:pull,push"')
             self.say(to, 401, b"{}", WWW_Authenticate=challenge)
         elif not found:
             self.say(to, 404, b"{}")
@@ -213,6 +215,8 @@ class Registry:
             return
         to.send_response(206 if begin else 200)
         to.send_header("Content-Length", str(len(data) - begin))
+        if self.retry_after:
+            to.send_header("Retry-After", self.retry_after)
         to.end_headers()
         end = len(data)
         if self.cut_after:

@@ -155,7 +155,7 @@ struct pulling {
 	enum intake_phase told[IMAGE_LAYERS_MAX];
 };
 
-static const char *const phases[] = {"waiting", "downloading", "unpacking", "done"};
+static const char *const phases[] = {"waiting", "checking", "downloading", "unpacking", "done"};
 
 static void on_progress(void *arg, const struct pull_progress *p)
 {

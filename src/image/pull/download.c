@@ -100,6 +100,7 @@ static void finish(struct download *d, const struct err *err)
 		return;
 	d->is_over = true;
 	drop_request(d);
+	buf_done(&d->coming);
 	d->order.done(d->order.arg, err);
 }
 

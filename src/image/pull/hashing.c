@@ -54,6 +54,8 @@ static void on_performed(struct work *work)
 	struct hashing *h = container_of(work, struct hashing, work);
 	if (h->is_cancelled)
 		h->sys = ECANCELED;
+	else if (h->progress)
+		h->progress(h);
 	if (h->sys || h->is_at_end)
 		h->done(h);
 	else

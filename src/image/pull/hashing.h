@@ -14,6 +14,7 @@
  * @fd: a regular file, read from its beginning.
  * @to: a file that gets the same bytes; or -1.
  * @max_bytes: read no more.
+ * @progress: called from the loop after each piece; NULL: nobody asks.
  * @done: called once, from the loop. `bytes` are read then; `digest` waits for more, or for
  * digest_end(); `sys` is 0 or an errno.
  */
@@ -22,6 +23,7 @@ struct hashing {
 	uv_loop_t *loop;
 	int fd, to;
 	uint64_t max_bytes;
+	void (*progress)(struct hashing *h);
 	void (*done)(struct hashing *h);
 	uint64_t bytes;
 	struct digest_state digest;

@@ -2,8 +2,8 @@
  * One layer of an image: looked for in the store, otherwise downloaded, checked, unpacked, and put
  * into its place.
  *
- *   WAITING      it is in the store (and then done), or another engine is at it, or what there
- *                is of it is read
+ *   WAITING      it is in the store (and then done), or another engine is at it
+ *   CHECKING     what there is of it is read: a file, or a part of an earlier download
  *   DOWNLOADING  to downloads/DIGEST, on which the engine has a lock; goes on after a failure
  *   UNPACKING    by retort-unpack, into a directory of the store; a thread then gives it its name
  *
@@ -258,12 +258,20 @@ static int prepare_file(struct intake *in, struct err *err)
 	return r;
 }
 
+static void on_hashing(struct hashing *h)
+{
+	const struct intake *in = container_of(h, struct intake, hashing);
+	tell(in, MIN(h->bytes, in->order.blob.bytes));
+}
+
 static void hash(struct intake *in)
 {
+	in->phase = INTAKE_CHECKING;
 	in->hashing = (struct hashing){.loop = in->order.loop,
 		.fd = in->part_fd,
 		.to = -1,
 		.max_bytes = in->order.blob.bytes + 1,
+		.progress = on_hashing,
 		.done = on_hashed};
 	if (is_file(in) && prepare_file(in, &in->err) < 0) {
 		fail(in, &in->err);

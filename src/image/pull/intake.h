@@ -12,7 +12,7 @@
 
 struct intake;
 
-enum intake_phase { INTAKE_WAITING, INTAKE_DOWNLOADING, INTAKE_UNPACKING, INTAKE_DONE };
+enum intake_phase { INTAKE_WAITING, INTAKE_CHECKING, INTAKE_DOWNLOADING, INTAKE_UNPACKING, INTAKE_DONE };
 
 struct intake_order {
 	uv_loop_t *loop;
@@ -22,7 +22,8 @@ struct intake_order {
 	bool is_checked;       /* the file has the digest, and nobody changes it */
 	struct image_blob blob;
 	const char *diff; /* digest of the layer before it was compressed; borrowed */
-	/* Called when something has moved; @moved: bytes downloaded, or read for unpacking. */
+	/* Called when something has moved; @moved: bytes that have come, or
+	 * have been read. */
 	void (*progress)(void *arg, enum intake_phase phase, uint64_t moved);
 	/* Called once, from the loop. @about: {"digest", "bytes", "files", "left_out"}, borrowed;
 	 * NULL: see @err. The layer stays in the store until intake_close(). */

@@ -125,7 +125,8 @@ static void finish_status(struct remote_get *g)
 	bool is_busy = g->status == 429 || g->status >= 500;
 	image_ref_name(image, name);
 	if (g->status == 404 && g->order.kind == REMOTE_MANIFEST)
-		(void)err_set(&err, ERR_NOT_FOUND, "no image %.150s", image_ref_short(name));
+		(void)err_set(&err, ERR_NOT_FOUND, "no image %.150s at %.80s",
+			image_ref_short(name), host);
 	else if (g->status == 429)
 		(void)err_set(&err, ERR_QUOTA, "%.100s: too many requests%s%.80s", host,
 			why[0] ? ": " : "", why);
