@@ -5,6 +5,7 @@ import base64
 import gzip
 import json
 import os
+import random
 import shutil
 import stat
 import subprocess
@@ -182,6 +183,15 @@ class Archives(Outside):
                 self.assertNotIn("root:", done.out + done.err)
                 self.assertEqual(self.layers(), [])
 
+    def test_T_IMAGE_ARCHIVE_calls_itself_by_a_digest(self):
+        """The name of an image that is known, which nobody has compared."""
+        image = Image(layer({"a": b"evil"}))
+        text = json.dumps([{"Config": "c.json", "RepoTags": ["debian@sha256:" + "1" * 64], "Layers": ["l"]}]).encode()
+        path = self.tar((entry("manifest.json"), text), (entry("c.json"), image.config), (entry("l"), layer({"a": b"evil"})))
+        done = self.image("import", path)
+        self.assertEqual(done.status, 2, done)
+        self.assertEqual(self.names(), [])
+
     def test_T_IMAGE_ARCHIVE_has_no_end(self):
         """A FIFO or a device in the place of a document, in a layout that somebody has given to the user."""
         where = tempfile.mkdtemp(dir=self.state)
@@ -229,6 +239,23 @@ class Registries(Case):
                 self.assertNotIn("Authorization", headers, path)
                 self.assertNotIn("secret", path)
 
+    def test_T_IMAGE_LOGIN_goes_out_without_TLS(self):
+        """A registry of this host sends on to a server of tokens, or of layers, that is not on this host."""
+        auth = os.path.join(self.state, "auth.json")
+        with Registry("me", "secret") as registry:
+            registry.add("app", Image(layer({"a": b"1"})))
+            with open(auth, "w", encoding="ascii") as f:
+                json.dump({"auths": {registry.host: {"auth": base64.b64encode(b"me:secret").decode()}}}, f)
+            for host in ("192.0.2.1", "127.0.0.1@192.0.2.1", "[2001:db8::1]", "127.1.example", "localhost.example:80"):
+                registry.realm = f"http://{host}/token"
+                done = self.image("pull", self.name("app", registry), env={"REGISTRY_AUTH_FILE": auth})
+                self.assertEqual(done.status, 4, done)
+                self.assertIn("which is no https URL", done.err)
+        for host in ("192.0.2.1", "127.0.0.1@192.0.2.1"):
+            self.registry.sends_on = f"http://{host}/x"
+            done = self.image("pull", self.name("app"))
+            self.assertIn("which is not followed", done.err)
+
     def test_T_IMAGE_LOGIN_is_kept(self):
         """Find the login in what is kept of an image, or in what is printed."""
         with Registry("me", "sesame-1234") as registry:
@@ -267,6 +294,16 @@ class Registries(Case):
         self.registry.endless = True
         self.refuses(1, "longer than")
         self.registry.endless = False
+        # A byte each time; and the same bytes each time.
+        image = Image(layer({"b": random.Random(1).randbytes(5 << 20)}))
+        self.registry.add("app", image)
+        self.registry.retry_after = "1"
+        for ignores, n in ((False, 1), (True, 2 << 20)):
+            self.registry.ignores_range = ignores
+            self.registry.cut_after = [len(image.config)] + [n] * 1000
+            self.refuses(4, "transfer closed")
+            self.assertGreater(len(self.registry.cut_after), 980)
+        self.registry.cut_after = []
         with Registry("me", "secret") as registry:
             registry.add("app", image)
             registry.accepts = False
@@ -331,6 +368,47 @@ class Process(Outside):
         with unittest.mock.patch.object(harness, "RETORT", self.installation(code)):
             self.image("pull", self.name("app"))
         self.assertLessEqual(set(self.layers()), {digest(image.layers[0])[7:]})
+        self.image("prune")
+        for counts in ((2**63, 1, 0, 1), (1, 2**63, 0, 1), (1, 1, 2**63, 1), (1000001, 1, 0, 1)):
+            code = f"say(reply(counts={counts}, digest=b'{diff}'))"
+            with unittest.mock.patch.object(harness, "RETORT", self.installation(code)):
+                self.refuses(125, "the process has sent no result")
+
+    def test_T_IMAGE_ARCHIVE_is_changed_while_it_is_read(self):
+        """By others who may write to it: what is unpacked would get the name, a digest, of what is there then. The process
+        stands for the moment at which they do."""
+        evil, good = archive([(entry("a"), b"evil")]), archive([(entry("a"), b"good")])
+        path = os.path.join(self.state, "system.tar")
+        with open(path, "wb") as f:
+            f.write(evil)
+        os.chmod(path, 0o666)
+        swap = "data = {!r}; open({!r}, 'r+b').write(data); "
+        done = self.say_after(swap.format(good, path), "import", path, "evil", "--json")
+        self.assertEqual(done.json()["layers"][0]["digest"], digest(evil)[7:])
+        # A layer in a directory, which was compared with its digest before.
+        image = Image(good, packed=None)
+        where = os.path.join(self.state, "layout")
+        os.makedirs(os.path.join(where, "blobs/sha256"))
+        text = json.dumps(image.manifest).encode()
+        for data in (*image.blobs.values(), text):
+            with open(os.path.join(where, "blobs/sha256", digest(data)[7:]), "wb") as f:
+                f.write(data)
+        path = os.path.join(where, "blobs/sha256", digest(good)[7:])
+        os.chmod(path, 0o666)
+        for name, document in (("oci-layout", {}), ("index.json", {"manifests": [{"digest": digest(text), "size": len(text)}]})):
+            with open(os.path.join(where, name), "w", encoding="ascii") as f:
+                json.dump(document, f)
+        code = swap.format(evil, path) + f"os.pread(fds[0], 99999, 0) == {good!r} or os._exit(1); "
+        done = self.say_after(code, "import", where, "good", "--json", diff=digest(good)[7:])
+        self.assertEqual(done.json()["layers"][0]["digest"], digest(good)[7:])
+
+    def say_after(self, code, *args, diff="1" * 64):
+        """Run `image`, with a process that does @code and then says that all is well."""
+        code += f"say(reply(digest=b'{diff}'))"
+        with unittest.mock.patch.object(harness, "RETORT", self.installation(code)):
+            done = self.image(*args)
+        self.assertEqual(done.status, 0, done)
+        return done
 
     def test_T_IMAGE_PROCESS_is_locked(self):
         """Look at the process while it unpacks: what it could do if its parser were taken over."""

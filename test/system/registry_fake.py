@@ -99,7 +99,7 @@ class Registry:
         self.cut_after = []     # the next answers with a blob end after so many bytes
         self.slow = None        # an Event for which blobs wait after their first half
         self.busy = 0           # the next so many answers are status 429
-        self.redirect = None    # another Registry, which has the blobs
+        self.redirect = None    # another Registry, which has the blobs that this one does not have, and all layers
         self.ignores_range = False
         self.sends_on = None    # where manifests are said to be
         self.says = None        # the body of an answer with status 400
@@ -199,7 +199,7 @@ class Registry:
         elif found[2] == "manifests":
             text = self.documents.get((found[1], found[3]))
             self.say(to, 200 if text else 404, text or b'{"errors": [{"message": "manifest unknown"}]}')
-        elif self.redirect:
+        elif self.redirect and self.blobs.get(found[3], b"")[:1] != b"{":
             self.say(to, 307, Location=f"http://{self.redirect.host}{to.path}")
         elif found[3] not in self.blobs:
             self.say(to, 404, b'{"errors": [{"message": "blob unknown"}]}')

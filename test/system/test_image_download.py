@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -23,6 +24,20 @@ from registry_fake import Image, Registry, archive, digest, entry, layer  # noqa
 IDENTITY = "user"
 BIG = random.Random(2).randbytes(3 << 20)
 SPARSE_BYTES = 60 << 30
+FAST = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+print("127.0.0.1:%d" % server.getsockname()[1], flush=True)
+client, _ = server.accept()
+client.recv(65536)
+print("begins", flush=True)
+chunk, n = b"x" * (1 << 20), int(sys.argv[1])
+client.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % (n << 20))
+for _ in range(n):
+    client.sendall(chunk)
+print("over", flush=True)
+client.recv(1)
+"""
 
 
 class Together(Case):
@@ -95,20 +110,30 @@ class Together(Case):
         self.assertEqual((len(self.names()), len(self.layers()), self.downloads()), (2, 1, []))
 
     def test_an_engine_answers_while_it_downloads(self):
-        """However fast the registry is."""
-        image = Image(layer({"a": b"\0" * (300 << 20)}), packed=None)
+        """However fast the registry is: it sends faster than the engine computes digests."""
+        n_mib = 500
+        image = Image(layer({"a": b"1"}))
+        whole = hashlib.sha256(b"x" * (n_mib << 20)).hexdigest()
+        image.manifest["layers"][0].update(digest="sha256:" + whole, size=n_mib << 20)
         self.registry.add("app", image)
-        with rpc.Engine(state=self.state) as engine:
-            pulling = threading.Thread(target=engine.client(), args=("image.pull",), kwargs={"name": self.name("app")})
-            pulling.start()
-            self.assertTrue(web.wait(lambda: self.registry.paths("blobs/" + digest(image.layers[0]))))
-            n, client = 0, engine.client()
-            while pulling.is_alive():
+        fast = subprocess.Popen([sys.executable, "-c", FAST, str(n_mib)], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(fast.communicate)
+        self.addCleanup(fast.kill)
+        self.registry.redirect = types.SimpleNamespace(host=fast.stdout.readline().strip())
+        with rpc.Engine("--standby", "0", state=self.state) as engine:
+            pulling, client = engine.client(), engine.client()
+            number = pulling.send("image.pull", name=self.name("app"))
+            self.assertEqual(fast.stdout.readline(), "begins\n")
+            over = threading.Event()
+            watch = threading.Thread(target=lambda: (fast.stdout.readline(), over.set()))
+            watch.start()
+            n = 0
+            while not over.is_set():
                 client("engine.info")
                 n += 1
-            pulling.join()
-        self.assertGreater(n, 20)
-        self.assertEqual(len(self.names()), 1)
+            watch.join()
+            self.assertEqual(pulling.receive()[0], number)
+        self.assertGreater(n, 50)
 
 
 class Parts(Case):
