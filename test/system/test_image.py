@@ -119,7 +119,7 @@ class Pulls(Case):
         other.add("app", image)
         registry.redirect = other
         self.pull(registry=registry, env=self.login(registry, "me", "secret"))
-        self.assertEqual(len(other.paths("/blobs/")), 2)
+        self.assertEqual(len(other.paths("/blobs/")), 1)
         self.assertTrue(all("Authorization" not in headers for _, _, headers in other.asked))
 
     def login(self, registry, user, secret, **more):
@@ -322,7 +322,7 @@ class Broken(Case):
     def test_no_room(self):
         self.registry.add("app", Image(layer({"a": BIG}), packed=None))
         for kbytes in (1000, 4000):  # for the download, and for the files
-            script = 'mkdir "$1" && mount -t tmpfs -o size="$2"k none "$1" && "$3" image pull "$4" --state "$1"; s=$?; ls -A "$1"/layers "$1"/downloads/; exit $s'
+            script = 'mkdir "$1" && mount -t tmpfs -o size="$2"k none "$1" && "$3" image pull "$4" --state "$1"; s=$?; find "$1"/layers "$1"/downloads -mindepth 1; exit $s'
             done = subprocess.run(["unshare", "-rm", "/bin/sh", "-c", script, "sh", os.path.join(self.state, str(kbytes)),
                                    str(kbytes), harness.RETORT, self.name("app")],
                                   capture_output=True, text=True, env=harness.environment(), check=False)

@@ -72,6 +72,12 @@ static bool is_file(const struct intake *in)
 	return !in->order.remote;
 }
 
+static void remove_part(const struct intake *in)
+{
+	if (!is_file(in) && in->part_fd >= 0 && !in->is_unnamed)
+		part_remove(in->order.store, in->order.blob.digest);
+}
+
 /* ---- the end ---- */
 
 static void on_closed(uv_handle_t *handle)
@@ -137,9 +143,13 @@ static void finish(struct intake *in)
 		in->order.done(in->order.arg, in->about, NULL);
 }
 
+/* On a full disk, or if it is wrong, what was downloaded helps nobody. Otherwise another try goes on
+ * with it. */
 static void fail(struct intake *in, const struct err *err)
 {
 	in->phase = INTAKE_DONE;
+	if (err->code == ERR_DAMAGED || err->code == ERR_NO_SPACE)
+		remove_part(in);
 	if (!in->is_closing)
 		in->order.done(in->order.arg, NULL, err);
 }
@@ -167,12 +177,6 @@ static void read_about(struct intake *in)
 		in->about = json_need(json_object());
 	}
 	json_put_text(in->about, "digest", digest);
-}
-
-static void remove_part(const struct intake *in)
-{
-	if (!is_file(in) && in->part_fd >= 0 && !in->is_unnamed)
-		part_remove(in->order.store, in->order.blob.digest);
 }
 
 static void on_again(uv_timer_t *timer)
@@ -425,8 +429,6 @@ static void on_moved(void *arg, uint64_t have)
 static void on_downloaded(void *arg, const struct err *err)
 {
 	struct intake *in = arg;
-	if (err && (err->code == ERR_DAMAGED || err->code == ERR_NO_SPACE))
-		remove_part(in);
 	if (err)
 		fail(in, err);
 	else
