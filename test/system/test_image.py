@@ -363,7 +363,7 @@ class Layers(Case):
     def fails(self, text, *entries):
         self.registry.add("app", Image(archive(entries)))
         self.refuses(2, text)
-        self.assertEqual(self.layers(), [])
+        self.assertEqual((self.layers(), self.downloads()), ([], []))
 
     def test_links_lead_nowhere_else(self):
         outside = os.path.join(harness.TMP, "outside")

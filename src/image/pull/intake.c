@@ -143,12 +143,17 @@ static void finish(struct intake *in)
 		in->order.done(in->order.arg, in->about, NULL);
 }
 
-/* On a full disk, or if it is wrong, what was downloaded helps nobody. Otherwise another try goes on
- * with it. */
+/* Return whether another try could go on with what was downloaded. It helps nobody on a full disk, or
+ * if it is wrong, or no archive that can be unpacked. */
+static bool is_worth_keeping(enum err_code why)
+{
+	return why != ERR_DAMAGED && why != ERR_NO_SPACE && why != ERR_USAGE && why != ERR_LIMIT;
+}
+
 static void fail(struct intake *in, const struct err *err)
 {
 	in->phase = INTAKE_DONE;
-	if (err->code == ERR_DAMAGED || err->code == ERR_NO_SPACE)
+	if (!is_worth_keeping(err->code))
 		remove_part(in);
 	if (!in->is_closing)
 		in->order.done(in->order.arg, NULL, err);
