@@ -45,7 +45,7 @@
 
 enum { SHOWN_BYTES = 100 };
 /* How many names paths may lead through: for the whole archive, and more for each entry. */
-enum { STEPS = 4 << 20, ENTRY_STEPS = 16 };
+enum { STEPS = 1 << 20, ENTRY_STEPS = 16 };
 enum { DIR_NAMES_BYTES = 400 << 20 };
 
 static const char removed[] = ".wh.", opaque[] = ".wh..wh..opq", special[] = ".wh..wh.";

@@ -209,7 +209,7 @@ TEST(links_of_links_cost_no_more_than_their_steps)
 		r = r ? r : add(&f, TREE_LINK, "x", "y");
 	}
 	CHECK_INT(r, ERR_LIMIT);
-	CHECK(n > 50 && n < 200);
+	CHECK(n > 10 && n < 50);
 	CHECK_HAS(f.err.msg, "too many long paths and links");
 }
 
