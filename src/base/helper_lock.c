@@ -52,9 +52,14 @@ static void add_answer(struct program *p, uint32_t call, uint32_t answer)
 static void add_checked(struct program *p, const struct helper_call *c)
 {
 	size_t at = offsetof(struct seccomp_data, args) + c->argument * sizeof(uint64_t);
-	add(p, EQUAL, 0, 5, c->call);
+	add(p, EQUAL, 0, c->check == HELPER_IS_ZERO ? 6 : 5, c->call);
 	add(p, LOAD, 0, 0, (uint32_t)at);
 	switch (c->check) {
+	case HELPER_IS_ZERO:
+		add(p, EQUAL, 0, 3, 0);
+		add(p, LOAD, 0, 0, (uint32_t)(at + sizeof(uint32_t)));
+		add(p, EQUAL, 0, 1, 0);
+		break;
 	case HELPER_IS:
 		add(p, EQUAL, 1, 0, c->value);
 		add(p, SKIP, 0, 0, 1);

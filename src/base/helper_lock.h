@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How the low half of an argument is compared with a value. */
-enum helper_check { HELPER_HAS_NONE_OF, HELPER_HAS_ALL_OF, HELPER_IS };
+/* How an argument is compared with a value. All but HELPER_IS_ZERO look at its low half only, so
+ * they are no check of a pointer. */
+enum helper_check { HELPER_HAS_NONE_OF, HELPER_HAS_ALL_OF, HELPER_IS, HELPER_IS_ZERO };
 
 /* A system call that is allowed if one of its arguments, counted from 0, fits. */
 struct helper_call {

@@ -107,9 +107,28 @@ class Layers(Outside):
             for name in dirs + files:
                 path = os.path.join(at, name)
                 self.assertEqual(os.lstat(path).st_mode & 0o6000, 0, path)
-                self.assertFalse(stat.S_ISCHR(os.lstat(path).st_mode) or stat.S_ISBLK(os.lstat(path).st_mode), path)
+                self.assertEqual(os.lstat(path).st_rdev, 0, path)  # a mark is 0:0
+                self.assertFalse(stat.S_ISBLK(os.lstat(path).st_mode), path)
                 self.assertEqual(os.listxattr(path), [])
-        self.assertEqual(set(os.listdir(tree)), {"su", "d", "SCHILY", "LIBARCHIVE"})
+        self.assertEqual(set(os.listdir(tree)), {"su", "d", "mem", "disk", "zero", "SCHILY", "LIBARCHIVE"})
+
+    def test_T_IMAGE_LAYER_uncovers_what_is_below(self):
+        """Bring back a file that an image has replaced or removed, by a device in its place that is left out."""
+        device = lambda name: (entry(name, tarfile.CHRTYPE, devmajor=1, devminor=3), None)  # noqa: E731
+        self.registry.add("evil", Image(layer({"old": b"below", "gone": b"below", "d/e/f": b"below"}),
+                                        archive([(entry(".wh.gone"), b""), (entry("d/e/f"), b"above"), (entry("d/new/x"), b"above"),
+                                                 device("gone"), device("old"), device("d/e/f"), device("d/new/y")])))
+        about = self.pull("evil")
+        trees = [self.tree(about, number) for number in (1, 0)]
+        for name in ("gone", "old", "d/e/f", "d/new/y"):
+            st = os.lstat(os.path.join(trees[0], name))
+            self.assertEqual((stat.S_IFMT(st.st_mode), st.st_rdev), (stat.S_IFCHR, 0), name)
+        script = 'mount -t overlay -o "userxattr,lowerdir=$1:$2" none "$3" && cd "$3" && find .'
+        place = tempfile.mkdtemp(dir=self.state)
+        if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0:
+            seen = subprocess.run(["unshare", "-rm", "/bin/sh", "-c", script, "sh", *trees, place], capture_output=True, check=True)
+            self.assertEqual(sorted(seen.stdout.decode().split()), [".", "./d", "./d/e", "./d/new", "./d/new/x"])
+            self.assertEqual(seen.stderr, b"")
 
     def test_T_IMAGE_BOMB_in_sizes(self):
         """A file that says it has a petabyte, and one with a hole of that size."""
@@ -134,6 +153,15 @@ class Layers(Outside):
         done = self.image("pull", self.name("evil"))
         self.assertIn(done.status, (0, 2), done)
         self.assertLess(before - self.free(), 64 << 20)
+
+    def test_T_IMAGE_BOMB_in_links(self):
+        """Few bytes whose links lead through links, up and down, for each of many entries."""
+        rows = [(entry("d", tarfile.DIRTYPE), None)]
+        for i in range(39):
+            rows.append((entry(f"l{i}", tarfile.SYMTYPE, link="d/../" * 700 + (f"l{i + 1}" if i < 38 else "d")), None))
+        rows += [(entry(f"l0/x{i}" if i % 2 else f"x{i}", tarfile.SYMTYPE, link="x"), None) for i in range(20000)]
+        self.registry.add("evil", Image(archive(rows, form=tarfile.GNU_FORMAT), packed=gzip.compress))
+        self.refuses(2, "too many long paths and links", "evil")
 
     def free(self):
         fs = os.statvfs(self.state)
@@ -426,6 +454,8 @@ class Process(Outside):
                                 continue
                         with open(f"/proc/{pid}/status", encoding="ascii") as f:
                             rows = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+                        with open(f"/proc/{pid}/limits", encoding="ascii") as f:
+                            rows.update((line[:26].rstrip(), line[26:].split()[0]) for line in f)
                     except OSError:
                         continue
                     if rows.get("Seccomp") == "2":
@@ -441,6 +471,7 @@ class Process(Outside):
         rows = found[0]
         self.assertEqual((rows["NoNewPrivs"], rows["Threads"], rows["CapEff"], rows["CapPrm"], rows["CapBnd"]),
                          ("1", "1", "0" * 16, "0" * 16, "0" * 16))
+        self.assertEqual((rows["Max cpu time"], rows["Max processes"], rows["Max open files"]), ("14400", "0", "256"))
 
 
 class Callers(Case):

@@ -1,7 +1,17 @@
 /*
  * Restrict retort-unpack: it may change what is in one directory, read and write open descriptors,
- * and use some memory. On a kernel without Landlock the system calls are the only wall: the process
- * could open other files of its user, but could send their contents nowhere but into the directory.
+ * and use some memory.
+ *
+ * Landlock does not see all that a path can do. Modes, times and attributes are changed through it,
+ * so no call is allowed that changes them by path; and by a descriptor, only of what could be
+ * opened for reading or for writing. An open with both bits of O_ACCMODE asks for neither: Landlock
+ * lets it pass, and its descriptor would do. So no open may have the bit O_RDWR, and there is no
+ * openat2(2), whose flags are in memory where the filter does not see them. What is left is
+ * looking: the process can learn of files of the host that they are there, their sizes and times,
+ * and where links lead.
+ *
+ * On a kernel without Landlock the system calls are the only wall: the process could open other
+ * files of its user, but could send their contents nowhere but into the directory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,17 +22,21 @@
 #include "base/helper_lock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/landlock.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* zstd keeps up to 128 MiB; names and times of a million directories are not more than 600 MiB. */
 enum { MEMORY_BYTES = 1 << 30, FDS_MAX = 256 };
+/* The largest archive takes some minutes. */
+enum { CPU_S = 4 * 3600 };
 
 /* The rights of ABI n of Landlock are the first so many bits. */
 static const unsigned char n_rights[] = {0, 13, 14, 15, 15, 16};
@@ -61,8 +75,7 @@ static const uint32_t allowed[] = {
 	SYS_sendmsg,
 	SYS_ppoll,
 	/* files; Landlock says which */
-	SYS_openat,
-	SYS_openat2,
+	SYS_readlinkat,
 	SYS_newfstatat,
 	SYS_statx,
 	SYS_getdents64,
@@ -73,10 +86,7 @@ static const uint32_t allowed[] = {
 	SYS_unlinkat,
 	SYS_renameat,
 	SYS_renameat2,
-	SYS_fchmod,
-	SYS_fchmodat,
 	SYS_fsetxattr,
-	SYS_utimensat,
 	/* memory, time */
 	SYS_munmap,
 	SYS_mremap,
@@ -94,7 +104,6 @@ static const uint32_t allowed[] = {
 	SYS_getpid,
 	SYS_gettid,
 #ifdef __x86_64__ /* older calls with the same powers */
-	SYS_chmod,
 	SYS_poll,
 	SYS_time,
 #endif
@@ -103,8 +112,11 @@ static const uint32_t allowed[] = {
 static const struct helper_call checked[] = {
 	{SYS_mmap, 2, HELPER_HAS_NONE_OF, PROT_EXEC},
 	{SYS_mprotect, 2, HELPER_HAS_NONE_OF, PROT_EXEC},
-	{SYS_fcntl, 1, HELPER_IS, 1030 /* F_DUPFD_CLOEXEC */},
-	{SYS_fcntl, 1, HELPER_IS, 3 /* F_GETFL, of opendir() */},
+	{SYS_openat, 2, HELPER_HAS_NONE_OF, O_RDWR},
+	{SYS_fchmod, 1, HELPER_HAS_NONE_OF, S_ISUID | S_ISGID},
+	{SYS_utimensat, 1, HELPER_IS_ZERO, 0}, /* no path: futimens() */
+	{SYS_fcntl, 1, HELPER_IS, F_GETFL},    /* this and the next of fdopendir() */
+	{SYS_fcntl, 1, HELPER_IS, F_SETFD},
 };
 
 static const struct helper_refused refused[] = {{SYS_mmap, EPERM}, {SYS_mprotect, EPERM}};
@@ -117,6 +129,22 @@ static void limit(int resource, uint64_t most)
 	(void)setrlimit(resource, &both);
 }
 
+/* stdin, stdout and stderr are a device of the host, whose mode its owner could change: put an end
+ * of a pipe in their place. */
+static int give_up_stdio(void)
+{
+	int pair[2];
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -errno;
+	int r = 0;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && r == 0; fd++)
+		r = dup2(pair[0], fd) < 0 ? -errno : 0;
+	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
+		if (pair[i] > STDERR_FILENO)
+			(void)close(pair[i]);
+	return r;
+}
+
 int unpack_lock(int tree)
 {
 	const struct helper_calls calls = {allowed, ARRAY_LEN(allowed), checked, ARRAY_LEN(checked),
@@ -125,11 +153,13 @@ int unpack_lock(int tree)
 		return -errno;
 	limit(RLIMIT_CORE, 1); /* with 0, the kernel would still start a handler, see core(5) */
 	limit(RLIMIT_NPROC, 0);
+	limit(RLIMIT_CPU, CPU_S);
 	limit(RLIMIT_NOFILE, FDS_MAX);
 #ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer maps more memory than RLIMIT_AS would allow */
 	limit(RLIMIT_AS, MEMORY_BYTES);
 #endif
-	int r = helper_lock_privileges();
+	int r = give_up_stdio();
+	r = r ? r : helper_lock_privileges();
 	r = r ? r : lock_files(tree);
 	return r ? r : helper_lock_calls(&calls);
 }

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SOURCE_BYTES = 256 << 10, REPORT_BYTES = 4 << 20 };
+enum { SOURCE_BYTES = 256 << 10, REPORT_BYTES = 4 << 20, MAGIC_BYTES = 10 };
 
 struct stream {
 	struct stream_order order;
@@ -25,8 +25,10 @@ struct stream {
 	struct archive *outer, *inner;
 	struct digest_state digest;
 	uint64_t read, plain, told; /* bytes of the source, decompressed, when last reported */
+	uint64_t most;		    /* that may be decompressed */
 	struct err *err;
-	bool has_failed; /* `err` is set */
+	bool has_failed;     /* `err` is set */
+	const char *packing; /* a compression that is not supported, by the first bytes; or NULL */
 	char source[SOURCE_BYTES];
 };
 
@@ -40,21 +42,66 @@ static void note(struct stream *s)
 
 /* ---- the callbacks of the two readers ---- */
 
+static const struct packing {
+	const char *name, *magic;
+	size_t at, bytes;
+} packings[] = {
+	{"xz",
+		"\xfd"
+		"7zXZ",
+		0, 6}, /* with its NUL */
+	{"bzip2", "1AY&SY", 4, 6},
+	{"lz4", "\x04\x22M\x18", 0, 4},
+	{"lzip", "LZIP\1", 0, 5},
+};
+
+static const char *find_packing(const char *data, size_t bytes)
+{
+	for (size_t i = 0; i < ARRAY_LEN(packings); i++) {
+		const struct packing *p = &packings[i];
+		if (bytes >= p->at + p->bytes && memcmp(data + p->at, p->magic, p->bytes) == 0)
+			return p->name;
+	}
+	return NULL;
+}
+
+/* Read up to a full buffer, since the first bytes are looked at together. */
+static ssize_t fill(struct stream *s)
+{
+	size_t done = 0;
+	ssize_t n;
+	do {
+		n = read(s->order.fd, s->source + done, sizeof s->source - done);
+		done += n > 0 ? (size_t)n : 0;
+	} while ((n < 0 && errno == EINTR) || (n > 0 && s->read == 0 && done < MAGIC_BYTES));
+	return n < 0 ? n : (ssize_t)done;
+}
+
 static la_ssize_t read_source(struct archive *a, void *arg, const void **data)
 {
 	struct stream *s = arg;
-	ssize_t n;
-	do
-		n = read(s->order.fd, s->source, sizeof s->source);
-	while (n < 0 && errno == EINTR);
+	ssize_t n = fill(s);
 	if (n < 0)
 		s->lib->set_error(a, errno, "cannot be read");
+	else if (s->read == 0)
+		s->packing = find_packing(s->source, (size_t)n);
 	s->read += n > 0 ? (uint64_t)n : 0;
 	*data = s->source;
 	return n;
 }
 
-/* What is behind the end of the archive is limited, too: it has no files. */
+/* How long the archive may be: what is behind its end is limited, too. An entry has a header of 512
+ * bytes, and names and attributes. */
+static uint64_t most_of(const struct unpack_request *request)
+{
+	uint64_t most;
+	if (__builtin_mul_overflow(request->max_entries, 1024, &most) ||
+		__builtin_add_overflow(most, request->max_bytes, &most) ||
+		__builtin_add_overflow(most, 64 << 20, &most))
+		return UINT64_MAX;
+	return most;
+}
+
 static la_ssize_t read_plain(struct archive *a, void *arg, const void **data)
 {
 	struct stream *s = arg;
@@ -69,13 +116,10 @@ static la_ssize_t read_plain(struct archive *a, void *arg, const void **data)
 	}
 	digest_add(&s->digest, *data, bytes);
 	s->plain += bytes;
-	/* An entry has a header of 512 bytes, and up to 1 MiB of names and attributes. */
-	uint64_t most =
-		s->order.request->max_bytes + 1024 * s->order.request->max_entries + (64 << 20);
-	if (s->plain > most) {
+	if (s->plain > s->most) {
 		s->has_failed = true;
 		(void)err_set(s->err, ERR_LIMIT, "the archive has more than %llu MiB",
-			(unsigned long long)(most >> 20));
+			(unsigned long long)(s->most >> 20));
 		s->lib->set_error(a, E2BIG, "too long");
 		return ARCHIVE_FATAL;
 	}
@@ -90,9 +134,14 @@ static int fail(struct stream *s, struct archive *a)
 	if (s->has_failed)
 		return -err_errno(s->err->code);
 	s->has_failed = true;
+	if (s->packing)
+		return err_set(s->err, ERR_USAGE,
+			"this is compressed with %s; tar archives may be compressed with gzip or "
+			"zstd",
+			s->packing);
 	bool is_text = said && utf8_is_valid(said, strlen(said));
-	return err_set(s->err, ERR_USAGE, "this is no tar archive, or a damaged one: %.150s",
-		is_text ? said : "?");
+	return err_set(s->err, ERR_USAGE, "this is no tar archive, or a damaged one%s%.150s",
+		is_text ? ": " : "", is_text ? said : "");
 }
 
 static int open_readers(struct stream *s)
@@ -145,7 +194,7 @@ static int take_content(struct stream *s)
 	la_int64_t at;
 	int r;
 	while ((r = s->lib->read_data_block(s->inner, &data, &bytes, &at)) == ARCHIVE_OK) {
-		int bad = at < 0 ? -EINVAL
+		int bad = at < 0 ? err_set(s->err, ERR_USAGE, "the archive has a damaged file")
 				 : tree_write(s->order.tree, data, bytes, (uint64_t)at, s->err);
 		if (bad < 0) {
 			s->has_failed = true;
@@ -187,7 +236,8 @@ static int read_rest(struct stream *s)
 int stream_unpack(const struct stream_order *order, struct unpack_reply *reply, struct err *err)
 {
 	static struct stream s; /* large, and there is one */
-	s = (struct stream){.order = *order, .lib = order->lib, .err = err};
+	s = (struct stream){
+		.order = *order, .lib = order->lib, .most = most_of(order->request), .err = err};
 	struct archive_entry *e;
 	digest_begin(&s.digest);
 	int r = open_readers(&s);

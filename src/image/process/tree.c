@@ -2,11 +2,13 @@
  * Putting the entries of a layer into a directory, as overlays want them.
  *
  * Theory of operation. The archive is hostile. Each path is split into the directory and the last
- * name. The directory is opened with openat2(2) as if the tree were the root of a file system, so
- * links of the layer lead where they would lead in the image, and never out of the tree. What is
- * missing of it is made. All else happens by the last name below this descriptor, and follows no
- * link. Entries mostly come directory by directory, so the last directory is kept open until
- * something is removed, which might have been a part of its path.
+ * name. The directory is opened as if the tree were the root of a file system (resolve.h), so links
+ * of the layer lead where they would lead in the image, and never out of the tree. What is missing
+ * of it is made. All else happens by the last name below this descriptor, and follows no link.
+ * Modes and times are set by descriptors of what was opened: the process has no call that sets them
+ * by path (lock.h), so a symbolic link keeps the time at which it is made. Entries mostly come
+ * directory by directory, so the last directory is kept open until something is removed, which
+ * might have been a part of its path.
  *
  * A layer says that a file of the layers below is removed by an empty file ".wh.NAME", and that
  * nothing below a directory is to be seen by ".wh..wh..opq" in it. For overlays these are a
@@ -25,9 +27,10 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "image/process/resolve.h"
 #include "layer/layer_tree.h"
-#include "sandbox/syscalls.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -38,9 +41,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 enum { SHOWN_BYTES = 100 };
-enum { NSEC_MAX = 999999999 };
+/* How many names paths may lead through: for the whole archive, and more for each entry. */
+enum { STEPS = 1 << 20, ENTRY_STEPS = 16 };
+enum { DIR_NAMES_BYTES = 400 << 20 };
 
 static const char removed[] = ".wh.", opaque[] = ".wh..wh..opq", special[] = ".wh..wh.";
 
@@ -51,7 +57,7 @@ struct dated {
 };
 
 struct tree {
-	int root;
+	struct resolver resolver;
 	uint64_t max_bytes, max_entries;
 	struct unpack_counts counts;
 	/* The directory of the last entry; dir_fd is -1 if there is none. O_PATH. Something has
@@ -64,7 +70,7 @@ struct tree {
 	uint64_t file_bytes;
 	struct timespec file_time;
 	struct dated *dirs;
-	size_t n_dirs, room;
+	size_t n_dirs, room, dir_bytes;
 };
 
 /* Where an entry goes: the last name of its path, and the directory that has it, which belongs to
@@ -79,7 +85,7 @@ int tree_open(struct tree **out, int fd, const struct unpack_request *request, s
 	*out = calloc(1, sizeof **out);
 	if (!*out)
 		return err_set(err, ERR_NO_MEMORY, "no memory for a layer");
-	(*out)->root = fd;
+	(*out)->resolver = (struct resolver){.root = fd, .steps = STEPS, .arg = *out};
 	(*out)->dir_fd = (*out)->file_fd = -1;
 	(*out)->max_bytes = request->max_bytes;
 	(*out)->max_entries = request->max_entries;
@@ -165,76 +171,106 @@ static bool is_mark(const struct stat *st)
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0);
 }
 
+static int open_below(int dir, const char *name)
+{
+	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* Set an attribute of a directory that overlays obey. */
+static int set_attribute(int dir, const char *name, const char *attribute, const char *value)
+{
+	cleanup_fd int fd = open_below(dir, name);
+	return fd < 0 ? -1 : fsetxattr(fd, attribute, value, strlen(value), 0);
+}
+
 static int hide_below(int dir, const char *name)
 {
-	cleanup_fd int fd =
-		openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 || fsetxattr(fd, "user.overlay.opaque", "y", 1, 0) < 0 ? -1 : 0;
+	return set_attribute(dir, name, "user.overlay.opaque", "y");
+}
+
+/* Remove what is in the directory @fd, which is closed. The tree is not deep. Returns: 0, or -1
+ * with errno. */
+static int clear(int fd)
+{
+	DIR *list = fdopendir(fd);
+	const struct dirent *entry;
+	int r = list ? 0 : -1, sys = errno;
+	if (!list)
+		(void)close(fd);
+	while (r == 0 && (entry = readdir(list))) {
+		const char *name = entry->d_name;
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+			continue;
+		int below = open_below(dirfd(list), name);
+		r = below < 0 ? 0 : clear(below);
+		r = r == 0 ? unlinkat(dirfd(list), name, below < 0 ? 0 : AT_REMOVEDIR) : r;
+		sys = errno;
+	}
+	if (list)
+		(void)closedir(list);
+	errno = sys;
+	return r;
 }
 
 /* Remove what has this name. Returns: 0, or -1 with errno. */
 static int remove_at(struct tree *t, struct place at)
 {
-	cleanup_fd int fd = openat(
-		at.dir, at.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = open_below(at.dir, at.name);
 	t->is_stale = true;
 	if (fd < 0)
 		return unlinkat(at.dir, at.name, 0);
-	int r = layer_clear(fd);
-	errno = r < 0 ? -r : 0;
-	return r < 0 ? -1 : unlinkat(at.dir, at.name, AT_REMOVEDIR);
+	return clear(fd) < 0 ? -1 : unlinkat(at.dir, at.name, AT_REMOVEDIR);
 }
 
 /* Make a directory that an entry is in, and that the archive has not described before. */
-static int make_missing(struct tree *t, struct place at, const char *path, struct err *err)
+static int make_missing(void *arg, int dir, const char *name)
 {
+	struct tree *t = arg;
 	struct stat st;
-	if (mkdirat(at.dir, at.name, 0755) == 0)
-		return 0;
-	if (errno != EEXIST || fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return fail(err, path);
-	if (!is_mark(&st))
-		return refuse(err, path, "which is below something that is no directory");
-	if (remove_at(t, at) < 0 || mkdirat(at.dir, at.name, 0755) < 0 ||
-		hide_below(at.dir, at.name) < 0)
-		return fail(err, path);
+	struct place at = {.dir = dir, .name = name};
+	bool is_there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (is_there && !is_mark(&st))
+		return -ENOTDIR;
+	if (t->counts.entries++ >= t->max_entries)
+		return -E2BIG;
+	if ((is_there && remove_at(t, at) < 0) || mkdirat(dir, name, 0755) < 0 ||
+		(is_there && hide_below(dir, name) < 0))
+		return -errno;
 	return 0;
 }
 
-/* Open a directory of the tree; make what is missing of it. Returns: fd or negative errno. */
-static int open_dir(struct tree *t, const char *dir, const char *path, struct err *err)
+static int too_many(const struct tree *t, struct err *err)
 {
-	char part[PATH_MAX];
-	int fd = sys_open_in_root(t->root, dir[0] ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 || (errno != ENOENT && errno != ENOTDIR))
-		return fd < 0 ? fail(err, path) : fd;
-	/* Component by component. A link of the layer may be one, so each is opened by its whole
-	 * path. */
-	cleanup_fd int at = fcntl(t->root, F_DUPFD_CLOEXEC, 0);
-	for (size_t n = 0; at >= 0 && dir[n];) {
-		size_t begin = n + (dir[n] == '/');
-		n = begin + strcspn(dir + begin, "/");
-		snprintf(part, sizeof part, "%.*s", (int)n, dir);
-		if (n == begin)
-			continue;
-		fd = sys_open_in_root(t->root, part, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0) {
-			int r = make_missing(
-				t, (struct place){.dir = at, .name = part + begin}, path, err);
-			if (r < 0)
-				return r;
-			fd = sys_open_in_root(t->root, part, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		}
-		if (fd < 0)
-			return fail(err, path);
-		fd_close(&at);
-		at = fd;
-	}
-	return at < 0 ? fail(err, path) : take_fd(at);
+	return err_set(err, ERR_LIMIT, "the archive has more than %llu files",
+		(unsigned long long)t->max_entries);
+}
+
+/* Open a directory of the tree. @may_make: make what is missing of it. Returns: fd or negative
+ * errno. */
+static int open_dir(
+	struct tree *t, const char *dir, bool may_make, const char *path, struct err *err)
+{
+	t->resolver.make = may_make ? make_missing : NULL;
+	int fd = resolve_dir(&t->resolver, dir);
+	if (fd >= 0)
+		return fd;
+	if (fd == -ENOTDIR)
+		return refuse(err, path, "which is below something that is no directory");
+	if (fd == -ENAMETOOLONG)
+		return refuse(err, path, "which is too deep");
+	if (fd == -ELOOP)
+		return refuse(err, path, "which leads through too many links");
+	if (fd == -E2BIG && t->counts.entries > t->max_entries)
+		return too_many(t, err);
+	if (fd == -E2BIG)
+		return err_set(err, ERR_LIMIT, "the archive has too many long paths and links");
+	errno = -fd;
+	return fail(err, path);
 }
 
 /* Find the place of a path, which clean() has taken to pieces. */
-static int find(struct tree *t, const char *path, size_t bytes, struct place *out, struct err *err)
+static int find(struct tree *t, const char *path, size_t bytes, bool may_make, struct place *out,
+	struct err *err)
 {
 	char dir[PATH_MAX];
 	const char *name = memrchr(path, '/', bytes);
@@ -243,7 +279,7 @@ static int find(struct tree *t, const char *path, size_t bytes, struct place *ou
 	snprintf(dir, sizeof dir, "%.*s", (int)n, path);
 	if (t->dir_fd < 0 || t->is_stale || strcmp(dir, t->dir) != 0) {
 		fd_close(&t->dir_fd);
-		int fd = open_dir(t, dir, path, err);
+		int fd = open_dir(t, dir, may_make, path, err);
 		if (fd < 0)
 			return fd;
 		t->dir_fd = fd;
@@ -255,6 +291,20 @@ static int find(struct tree *t, const char *path, size_t bytes, struct place *ou
 }
 
 /* ---- marks of removal ---- */
+
+/* Hide what the layers below have of this name. The directory may be in this layer only; with the
+ * second attribute, the kernel does not list the mark even so. */
+static int mark(struct place at, const char *path, struct err *err)
+{
+	if (mknodat(at.dir, at.name, S_IFCHR, makedev(0, 0)) == 0)
+		return set_attribute(at.dir, ".", "user.overlay.origin", "") < 0 ? fail(err, path)
+										 : 0;
+	int r = fail(err, path);
+	return r == -EPERM ? err_hint(err,
+				     "the file system cannot mark removed files: keep the state "
+				     "on another one, with --state")
+			   : r;
+}
 
 static int hide(struct place at, const char *path, struct err *err)
 {
@@ -269,14 +319,8 @@ static int hide(struct place at, const char *path, struct err *err)
 	/* What the layer itself has of this name stays. */
 	if (fstatat(at.dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return !S_ISDIR(st.st_mode) || hide_below(at.dir, name) == 0 ? 0 : fail(err, path);
-	if (errno != ENOENT || mknodat(at.dir, name, S_IFCHR, makedev(0, 0)) < 0) {
-		int r = fail(err, path);
-		return r == -EPERM ? err_hint(err,
-					     "the file system cannot mark removed files: keep the "
-					     "state on another one, with --state")
-				   : r;
-	}
-	return 0;
+	return errno == ENOENT ? mark((struct place){.dir = at.dir, .name = name}, path, err)
+			       : fail(err, path);
 }
 
 /* ---- entries ---- */
@@ -294,6 +338,10 @@ static int close_file(struct tree *t, struct err *err)
 static int note_dir(
 	struct tree *t, const char *path, size_t bytes, struct timespec time, struct err *err)
 {
+	t->dir_bytes += bytes + 1;
+	if (t->dir_bytes > DIR_NAMES_BYTES)
+		return err_set(err, ERR_LIMIT, "the archive has more than %d MiB of names",
+			DIR_NAMES_BYTES >> 20);
 	if (t->n_dirs == t->room) {
 		size_t room = 2 * t->room + 64;
 		struct dated *more = reallocarray(t->dirs, room, sizeof *more);
@@ -322,7 +370,8 @@ static int add_dir(struct tree *t, struct place at, const struct tree_entry *e, 
 	/* What was there, a file or a mark, has hidden what the layers below have of this name. */
 	if (is_there && !is_dir && hide_below(at.dir, at.name) < 0)
 		return fail(err, e->path);
-	return fchmodat(at.dir, at.name, mode, 0) < 0 ? fail(err, e->path) : 0;
+	cleanup_fd int fd = open_below(at.dir, at.name);
+	return fd < 0 || fchmod(fd, mode) < 0 ? fail(err, e->path) : 0;
 }
 
 /* Make room for a file of @bytes. */
@@ -332,8 +381,7 @@ static int count_bytes(struct tree *t, uint64_t bytes, struct err *err)
 		t->counts.bytes += bytes;
 		return 0;
 	}
-	return err_fail(err, ERR_LIMIT, "allow more: --max-size",
-		"the archive has more than %llu MiB of files",
+	return err_set(err, ERR_LIMIT, "the archive has more than %llu MiB of files",
 		(unsigned long long)(t->max_bytes >> 20));
 }
 
@@ -363,7 +411,8 @@ static int add_hard_link(
 	const char *name = memrchr(target, '/', bytes);
 	snprintf(dir, sizeof dir, "%.*s", name ? (int)(name - target) : 1, name ? target : ".");
 	name = name ? name + 1 : target;
-	cleanup_fd int fd = sys_open_in_root(t->root, dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	t->resolver.make = NULL;
+	cleanup_fd int fd = resolve_dir(&t->resolver, dir);
 	char *copy = strndup(name, bytes - (size_t)(name - target));
 	int bad = !copy || fd < 0 || fstatat(fd, copy, &to, AT_SYMLINK_NOFOLLOW) < 0;
 	bool is_fit = !bad && (S_ISREG(to.st_mode) || S_ISLNK(to.st_mode));
@@ -380,10 +429,13 @@ static int add_hard_link(
 	return r;
 }
 
-static int set_time(struct place at, const struct tree_entry *e, struct err *err)
+static int add_fifo(struct place at, const struct tree_entry *e, struct err *err)
 {
 	const struct timespec times[] = {e->time, e->time};
-	return utimensat(at.dir, at.name, times, AT_SYMLINK_NOFOLLOW) < 0 ? fail(err, e->path) : 0;
+	if (mkfifoat(at.dir, at.name, (e->mode & 01777) | 0600) < 0)
+		return fail(err, e->path);
+	cleanup_fd int fd = openat(at.dir, at.name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 || futimens(fd, times) < 0 ? fail(err, e->path) : 0;
 }
 
 static int add_other(struct tree *t, struct place at, const struct tree_entry *e, struct err *err)
@@ -396,28 +448,24 @@ static int add_other(struct tree *t, struct place at, const struct tree_entry *e
 	case TREE_FILE:
 		return add_file(t, at, e, err);
 	case TREE_LINK:
-		if (symlinkat(e->target, at.dir, at.name) < 0)
-			return fail(err, e->path);
-		return set_time(at, e, err);
+		return symlinkat(e->target, at.dir, at.name) < 0 ? fail(err, e->path) : 0;
 	case TREE_FIFO:
-		if (mkfifoat(at.dir, at.name, (e->mode & 01777) | 0600) < 0)
-			return fail(err, e->path);
-		return set_time(at, e, err);
+		return add_fifo(at, e, err);
 	case TREE_DIR:
 	case TREE_HARD_LINK:
 	case TREE_OTHER:
 		break;
 	}
+	/* In the image it is a device, and never the file that a layer below has of this name. */
 	t->counts.left_out++;
-	return 0;
+	return mark(at, e->path, err);
 }
 
 static int check(const struct tree *t, const struct tree_entry *e, const char *path, size_t bytes,
 	struct err *err)
 {
 	if (t->counts.entries > t->max_entries)
-		return err_set(err, ERR_LIMIT, "the archive has more than %llu files",
-			(unsigned long long)t->max_entries);
+		return too_many(t, err);
 	if (!path)
 		return refuse(err, e->path, "which leads out of it");
 	if (bytes >= PATH_MAX || depth_of(path) >= LAYER_DEPTH_MAX)
@@ -434,6 +482,7 @@ int tree_add(struct tree *t, const struct tree_entry *e, struct err *err)
 	char name[NAME_MAX + 1];
 	const char *path = clean(e->path, &bytes);
 	t->counts.entries++;
+	t->resolver.steps += ENTRY_STEPS;
 	int r = close_file(t, err);
 	r = r < 0 ? r : check(t, e, path, bytes, err);
 	if (r < 0)
@@ -441,7 +490,7 @@ int tree_add(struct tree *t, const struct tree_entry *e, struct err *err)
 	if (bytes == 0) /* the root of the tree */
 		return e->kind == TREE_DIR ? note_dir(t, "", 0, e->time, err) : 0;
 	struct place at;
-	r = find(t, path, bytes, &at, err);
+	r = find(t, path, bytes, true, &at, err);
 	if (r < 0)
 		return r;
 	size_t name_bytes = bytes - (size_t)(at.name - path);
@@ -451,6 +500,8 @@ int tree_add(struct tree *t, const struct tree_entry *e, struct err *err)
 	name[name_bytes] = '\0';
 	at.name = name;
 	entry.path = path;
+	if (strcmp(name, ".") == 0 && e->kind != TREE_DIR)
+		return refuse(err, e->path, "which names a directory");
 	if (strncmp(name, removed, sizeof removed - 1) == 0)
 		return hide(at, path, err);
 	if (e->kind == TREE_HARD_LINK)
@@ -482,13 +533,16 @@ int tree_finish(struct tree *t, struct err *err)
 {
 	int r = close_file(t, err);
 	for (size_t i = 0; r == 0 && i < t->n_dirs; i++) {
-		const struct timespec times[] = {t->dirs[i].time, t->dirs[i].time};
-		const char *path = t->dirs[i].path;
-		/* A link may stand where the directory was. */
-		cleanup_fd int fd = sys_open_beneath(t->root, path[0] ? path : ".",
-			O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC, 0);
+		const struct dated *dir = &t->dirs[i];
+		const struct timespec times[] = {dir->time, dir->time};
+		struct place at = {.dir = t->resolver.root, .name = "."};
+		struct err gone;
+		/* Something else may stand where the directory was. */
+		if (dir->path[0] && find(t, dir->path, strlen(dir->path), false, &at, &gone) < 0)
+			continue;
+		cleanup_fd int fd = open_below(at.dir, at.name);
 		if (fd >= 0 && futimens(fd, times) < 0)
-			r = fail(err, path);
+			r = fail(err, dir->path);
 	}
 	return r;
 }
