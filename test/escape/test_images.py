@@ -322,6 +322,12 @@ class Registries(Case):
         self.registry.endless = True
         self.refuses(1, "longer than")
         self.registry.endless = False
+        # Headers without an end, a switch of protocols that nobody asked for.
+        for text in (b"HTTP/1.1 200 OK\r\nX: " + b"x" * (2 << 20), b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 100000,
+                     b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"):
+            self.registry.raw = text
+            self.refuses(4, self.registry.host + ": ")
+        self.registry.raw = None
         # A byte each time; and the same bytes each time.
         image = Image(layer({"b": random.Random(1).randbytes(5 << 20)}))
         self.registry.add("app", image)

@@ -102,6 +102,7 @@ class Registry:
         self.redirect = None    # another Registry, which has the blobs that this one does not have, and all layers
         self.ignores_range = False
         self.sends_on = None    # where manifests are said to be
+        self.raw = None         # all that it sends
         self.says = None        # the body of an answer with status 400
         self.endless = False    # layers are longer than they are
         self.accepts = True     # the token that it has given itself
@@ -181,7 +182,10 @@ class Registry:
     def answer(self, to):
         path = urllib.parse.urlsplit(to.path).path
         found = re.fullmatch(r"/v2/(.+)/(manifests|blobs)/([^/]+)", path)
-        if path == self.realm_path:
+        if self.raw:
+            to.wfile.write(self.raw)
+            to.close_connection = True
+        elif path == self.realm_path:
             self.give_token(to)
         elif self.busy > 0:
             self.busy -= 1

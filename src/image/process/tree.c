@@ -27,6 +27,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "image/process/duplicate.h"
 #include "image/process/resolve.h"
 #include "layer/layer_tree.h"
 
@@ -45,7 +46,7 @@
 
 enum { SHOWN_BYTES = 100 };
 /* How many names paths may lead through: for the whole archive, and more for each entry. */
-enum { STEPS = 1 << 20, ENTRY_STEPS = 16 };
+enum { STEPS = 1 << 20, ENTRY_STEPS = 32 };
 enum { DIR_NAMES_BYTES = 400 << 20 };
 
 static const char removed[] = ".wh.", opaque[] = ".wh..wh..opq", special[] = ".wh..wh.";
@@ -399,6 +400,23 @@ static int add_file(struct tree *t, struct place at, const struct tree_entry *e,
 	return 0;
 }
 
+/* Make a hard link to @name in @dir. Landlock before its ABI 2 refuses all between directories, and
+ * then a copy is made. */
+static int make_link(struct tree *t, int dir, const char *name, struct place at,
+	const struct tree_entry *e, struct err *err)
+{
+	struct stat st;
+	if (linkat(dir, name, at.dir, at.name, 0) == 0)
+		return 0;
+	if (errno != EXDEV || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return fail(err, e->path);
+	int r = count_bytes(t, (uint64_t)st.st_size, err);
+	if (r < 0)
+		return r;
+	errno = -duplicate(dir, name, at.dir, at.name);
+	return errno ? fail(err, e->path) : 0;
+}
+
 static int add_hard_link(
 	struct tree *t, struct place at, const struct tree_entry *e, struct err *err)
 {
@@ -422,9 +440,10 @@ static int add_hard_link(
 	else if (fstatat(at.dir, at.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		st.st_ino == to.st_ino && st.st_dev == to.st_dev)
 		r = 0; /* to itself */
-	else if ((remove_at(t, at) < 0 && errno != ENOENT) ||
-		linkat(fd, copy, at.dir, at.name, 0) < 0)
+	else if (remove_at(t, at) < 0 && errno != ENOENT)
 		r = fail(err, e->path);
+	else
+		r = make_link(t, fd, copy, at, e, err);
 	free(copy);
 	return r;
 }

@@ -378,6 +378,13 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	return 0;
 }
 
+/* Return whether the registry has sent what is no answer: headers without an end, a switch of
+ * protocols. */
+static bool is_nonsense(const struct remote_get *g, const struct err *err)
+{
+	return err->code == ERR_PROTOCOL || (err->code == ERR_LIMIT && g->status == 0);
+}
+
 static void on_done(void *arg, const struct net_result *result)
 {
 	struct remote_get *g = arg;
@@ -393,7 +400,10 @@ static void on_done(void *arg, const struct net_result *result)
 		g->url[0] = '\0';
 		send_get(g);
 	} else if (result->end != NET_ANSWER) {
-		finish(g, is_cut || result->end == NET_NO_SERVER, &result->err);
+		struct err err = result->err;
+		if (is_nonsense(g, &err))
+			err.code = ERR_UNREACHABLE;
+		finish(g, is_cut || result->end == NET_NO_SERVER, &err);
 	} else if (g->status == 200 || g->status == 206) {
 		finish(g, false, NULL);
 	} else if (g->status >= 301 && g->status <= 308 && g->location[0]) {

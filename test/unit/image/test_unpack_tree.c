@@ -11,12 +11,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -171,6 +175,50 @@ TEST(links_lead_as_in_a_root)
 }
 
 /* Deeper through a link than any path could be. */
+/* As Landlock before its ABI 2, whose kernels have no right for this. */
+static int refuse_links_between_directories(void)
+{
+	const struct landlock_ruleset_attr set = {.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK};
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof set, 0);
+	if (fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		syscall(SYS_landlock_restrict_self, fd, 0) < 0)
+		return -errno;
+	return close(fd);
+}
+
+TEST(hard_links_that_are_refused_become_copies)
+{
+	FILLING f = begin(100);
+	int status = 0;
+	if (syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
+		    LANDLOCK_CREATE_RULESET_VERSION) < 1) {
+		t_skip("the kernel has no Landlock");
+		return;
+	}
+	const struct tree_entry file = {.kind = TREE_FILE, .path = "a/f", .mode = 0755, .bytes = 4,
+		.time = {1000, 0}};
+	CHECK_INT(tree_add(f.tree, &file, &f.err), 0);
+	CHECK_INT(tree_write(f.tree, "text", 4, 0, &f.err), 0);
+	CHECK_INT(add(&f, TREE_LINK, "a/l", "f"), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		bool is_good = refuse_links_between_directories() == 0 &&
+			linkat(f.fd, "a/f", f.fd, "x", 0) < 0 && errno == EXDEV &&
+			add(&f, TREE_HARD_LINK, "b/f", "a/f") == 0 &&
+			add(&f, TREE_HARD_LINK, "b/l", "a/l") == 0 &&
+			tree_counts(f.tree).bytes == 9;
+		_exit(is_good ? 0 : 1);
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+	struct stat st = look(&f, "b/f");
+	CHECK_INT(st.st_size, 4);
+	CHECK_INT(st.st_mode, S_IFREG | 0755);
+	CHECK_INT(st.st_mtime, 1000);
+	CHECK(st.st_ino != look(&f, "a/f").st_ino);
+	CHECK(S_ISLNK(look(&f, "b/l").st_mode));
+}
+
 TEST(depth)
 {
 	FILLING f = begin(1000);
