@@ -25,8 +25,8 @@ json_t *image_store_get(struct layer_store *s, const char *name, struct err *err
 /* Read all records, sorted by name. Owns: the caller decrefs. */
 json_t *image_store_list(struct layer_store *s);
 /* Remove an image. Its layers go, too, unless another record has them, or they are used. Blocks:
- * for the time of the removal. Errors: those of image_store_get(); ERR_USAGE: @name is a digest, and
- * the image has several names; ERR_IO, ERR_ACCESS. */
+ * for the time of the removal. Errors: those of image_store_get(); ERR_USAGE: @name is a digest,
+ * and the image has several names; ERR_IO, ERR_ACCESS. */
 int image_store_remove(struct layer_store *s, const char *name, struct err *err);
 /* Remove layers that nobody has, and parts of downloads, if they are older than @age_s. *@bytes:
  * their size. Blocks. */

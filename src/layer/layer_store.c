@@ -77,8 +77,8 @@ static void add_size(uint64_t *bytes, int fd)
 /* Take the directory @name from the layers, if nobody uses or wants it: it gets the name @aside.
  * What has a digest as its name has to be complete. Nobody puts a layer into its place meanwhile,
  * see layer_build_place(). Returns: whether it was taken; the lock is exclusive then. */
-static bool take_aside(const struct layer_store *s, int layers, const char *name, int fd,
-	char aside[RANDOM_BYTES])
+static bool take_aside(
+	const struct layer_store *s, int layers, const char *name, int fd, char aside[RANDOM_BYTES])
 {
 	cleanup_fd int lock = layer_open_dir(layers, ".");
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)

@@ -57,10 +57,9 @@ void layer_use_end(struct layer_use *use);
 
 /* ---- for the other files of the module ---- */
 
-/* Remove the directory @name of the layers, which is open as @fd, unless a record has it or somebody
- * else uses it. Add the size of its files to *@bytes, unless that is NULL. */
-void layer_drop(
-	const struct layer_store *s, int layers, const char *name, int fd, uint64_t *bytes);
+/* Remove the directory @name of the layers, which is open as @fd, unless a record has it or
+ * somebody else uses it. Add the size of its files to *@bytes, unless that is NULL. */
+void layer_drop(const struct layer_store *s, int layers, const char *name, int fd, uint64_t *bytes);
 /* Remove the layers that no record has, nobody uses and that are older than @age_s, and what
  * engines have left that were killed. *@bytes: as layer_drop(). */
 void layer_sweep(struct layer_store *s, int64_t age_s, uint64_t *bytes);

@@ -492,7 +492,8 @@ void call_judge(const struct net_call *c, CURLcode code, struct net_result *out)
 	explain(c, code, out);
 	/* libcurl calls it so when a line of a header is longer than it takes. */
 	if (code == CURLE_OUT_OF_MEMORY && c->is_added && !c->is_headed && c->err.code == ERR_NONE)
-		(void)err_set(&out->err, ERR_LIMIT, "%s: a header of the answer is too long", c->host);
+		(void)err_set(
+			&out->err, ERR_LIMIT, "%s: a header of the answer is too long", c->host);
 	if (c->err.code == ERR_NONE)
 		return;
 	out->err = c->err;

@@ -10,7 +10,7 @@ struct net {
 	uv_loop_t *loop;
 	CURLM *multi;
 	uv_timer_t timer, kick;
-	uv_idle_t soon; /* in place of a timer of 0 ms */
+	uv_idle_t soon;		/* in place of a timer of 0 ms */
 	struct net_call *calls; /* linked list */
 	int n_handles;
 	bool is_closing;

@@ -174,9 +174,9 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *kn
 	return uv_poll_start(&s->poll, events, on_poll) < 0 ? -1 : 0;
 }
 
-/* Start the timer that calls libcurl after @ms. If @ms is -1, stop the timer. If @ms is 0, libcurl has
- * more to do: a timer would expire again and again in one iteration of the loop, and a fast server
- * could hold the loop. Called by libcurl. */
+/* Start the timer that calls libcurl after @ms. If @ms is -1, stop the timer. If @ms is 0, libcurl
+ * has more to do: a timer would expire again and again in one iteration of the loop, and a fast
+ * server could hold the loop. Called by libcurl. */
 static int on_timeout(CURLM *multi, long ms, void *arg)
 {
 	struct net *n = arg;

@@ -167,9 +167,9 @@ static void on_progress(void *arg, const struct pull_progress *p)
 	pulling->told[p->layer] = p->phase;
 	call_event(pulling->call,
 		json_pack("{s:s, s:s%, s:i, s:i, s:s, s:I, s:I}", "event", "progress", "layer",
-			p->digest, strnlen(p->digest, SHOWN_DIGITS), "number", (int)p->layer + 1, "of",
-			(int)p->n_layers, "phase", phases[p->phase], "moved", (json_int_t)p->moved,
-			"bytes", (json_int_t)p->bytes));
+			p->digest, strnlen(p->digest, SHOWN_DIGITS), "number", (int)p->layer + 1,
+			"of", (int)p->n_layers, "phase", phases[p->phase], "moved",
+			(json_int_t)p->moved, "bytes", (json_int_t)p->bytes));
 }
 
 static void on_pulled(void *arg, const json_t *about, const struct err *err)

@@ -43,8 +43,8 @@ int duplicate(int from, const char *name, int to, const char *to_name)
 		return errno == ELOOP ? copy_link(from, name, to, to_name) : -errno;
 	if (fstat(in, &st) < 0)
 		return -errno;
-	cleanup_fd int out = openat(
-		to, to_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, st.st_mode & 01777);
+	cleanup_fd int out = openat(to, to_name,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, st.st_mode & 01777);
 	if (out < 0)
 		return -errno;
 	const struct timespec times[] = {st.st_mtim, st.st_mtim};

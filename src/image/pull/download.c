@@ -1,12 +1,12 @@
 /*
- * A layer is asked for from the first byte that is missing, until it is whole. What comes is written
- * and hashed by a thread, since the disk may be slow; while it is at it, up to COMING_BYTES wait in
- * memory, and then the registry waits.
+ * A layer is asked for from the first byte that is missing, until it is whole. What comes is
+ * written and hashed by a thread, since the disk may be slow; while it is at it, up to COMING_BYTES
+ * wait in memory, and then the registry waits.
  *
  * A try counts unless it brings something worthwhile that no try before has brought, so a registry
- * that sends little, or the same again and again, is left. If the bytes of several requests together
- * are another layer, the first of them are to blame, perhaps: the layer is asked for once more, as a
- * whole.
+ * that sends little, or the same again and again, is left. If the bytes of several requests
+ * together are another layer, the first of them are to blame, perhaps: the layer is asked for once
+ * more, as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -173,8 +173,8 @@ static void judge(struct download *d)
 		finish(d, err ? err : &end);
 		return;
 	}
-	timer_start(&d->timer, on_retry,
-		d->wait_ms ? d->wait_ms : (uint64_t)RETRY_MS << d->n_tries, 0);
+	timer_start(
+		&d->timer, on_retry, d->wait_ms ? d->wait_ms : (uint64_t)RETRY_MS << d->n_tries, 0);
 }
 
 /* ---- writing, in a thread ---- */

@@ -46,10 +46,10 @@ struct import {
 	bool is_layout;
 	unsigned n_hashed; /* layers whose digest is known */
 	struct assembly *assembly;
-	struct hashing hashing; /* of the archive, or of a layer */
+	struct hashing hashing;	   /* of the archive, or of a layer */
 	char digest[DIGEST_BYTES]; /* of the archive, if it is known */
 	struct work work;
-	struct err work_err; /* of the thread */
+	struct err work_err;				      /* of the thread */
 	bool is_working, is_hashing, is_recording, is_ending; /* is_working: a thread is at it */
 	uv_timer_t timer;
 	json_t *about;

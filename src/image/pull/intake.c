@@ -37,18 +37,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	AGAIN_MS = 250,
-	STALL_MS = 15000,
-	UNPACK_STALL_MS = 120000,
-	ABOUT_BYTES = 4096
-};
+enum { AGAIN_MS = 250, STALL_MS = 15000, UNPACK_STALL_MS = 120000, ABOUT_BYTES = 4096 };
 
 struct intake {
 	struct intake_order order;
 	enum intake_phase phase;
-	int part_fd;	 /* downloads/DIGEST, with the lock; or the file */
-	bool is_unnamed; /* it is not downloads/DIGEST, which another engine has */
+	int part_fd;			/* downloads/DIGEST, with the lock; or the file */
+	bool is_unnamed;		/* it is not downloads/DIGEST, which another engine has */
 	uint64_t other_bytes, other_ms; /* size of that one, and since when */
 	struct hashing hashing;
 	struct download *download;
@@ -143,8 +138,8 @@ static void finish(struct intake *in)
 		in->order.done(in->order.arg, in->about, NULL);
 }
 
-/* Return whether another try could go on with what was downloaded. It helps nobody on a full disk, or
- * if it is wrong, or no archive that can be unpacked. */
+/* Return whether another try could go on with what was downloaded. It helps nobody on a full disk,
+ * or if it is wrong, or no archive that can be unpacked. */
 static bool is_worth_keeping(enum err_code why)
 {
 	return why != ERR_DAMAGED && why != ERR_NO_SPACE && why != ERR_USAGE && why != ERR_LIMIT;
@@ -290,8 +285,8 @@ static void hash(struct intake *in)
 	hashing_begin(&in->hashing);
 }
 
-/* Wait for the engine that downloads the layer; unless it makes no progress: then download the layer
- * beside it. */
+/* Wait for the engine that downloads the layer; unless it makes no progress: then download the
+ * layer beside it. */
 static int wait_for_other(struct intake *in)
 {
 	uint64_t bytes = part_size(in->order.store, in->order.blob.digest);

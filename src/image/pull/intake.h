@@ -12,7 +12,13 @@
 
 struct intake;
 
-enum intake_phase { INTAKE_WAITING, INTAKE_CHECKING, INTAKE_DOWNLOADING, INTAKE_UNPACKING, INTAKE_DONE };
+enum intake_phase {
+	INTAKE_WAITING,
+	INTAKE_CHECKING,
+	INTAKE_DOWNLOADING,
+	INTAKE_UNPACKING,
+	INTAKE_DONE
+};
 
 struct intake_order {
 	uv_loop_t *loop;

@@ -69,8 +69,7 @@ int part_open_unnamed(const struct layer_store *s)
 bool part_is_ours(int fd)
 {
 	struct stat st;
-	return fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-		!(st.st_mode & (S_IWGRP | S_IWOTH));
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 int part_check_room(int fd, uint64_t bytes, struct err *err)

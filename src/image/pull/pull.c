@@ -25,7 +25,7 @@ struct pull {
 	struct pull_order order;
 	struct image_ref ref, at; /* what the image is called, and where it is got */
 	struct login login, mirror_login;
-	bool is_mirror; /* `at` is the mirror */
+	bool is_mirror;	       /* `at` is the mirror */
 	struct err mirror_err; /* why it was left, if it was */
 	struct remote *remote;
 	enum pull_stage stage;

@@ -178,7 +178,8 @@ TEST(links_lead_as_in_a_root)
 /* As Landlock before its ABI 2, whose kernels have no right for this. */
 static int refuse_links_between_directories(void)
 {
-	const struct landlock_ruleset_attr set = {.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK};
+	const struct landlock_ruleset_attr set = {
+		.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK};
 	int fd = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof set, 0);
 	if (fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		syscall(SYS_landlock_restrict_self, fd, 0) < 0)
@@ -190,13 +191,13 @@ TEST(hard_links_that_are_refused_become_copies)
 {
 	FILLING f = begin(100);
 	int status = 0;
-	if (syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
-		    LANDLOCK_CREATE_RULESET_VERSION) < 1) {
+	if (syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION) <
+		1) {
 		t_skip("the kernel has no Landlock");
 		return;
 	}
-	const struct tree_entry file = {.kind = TREE_FILE, .path = "a/f", .mode = 0755, .bytes = 4,
-		.time = {1000, 0}};
+	const struct tree_entry file = {
+		.kind = TREE_FILE, .path = "a/f", .mode = 0755, .bytes = 4, .time = {1000, 0}};
 	CHECK_INT(tree_add(f.tree, &file, &f.err), 0);
 	CHECK_INT(tree_write(f.tree, "text", 4, 0, &f.err), 0);
 	CHECK_INT(add(&f, TREE_LINK, "a/l", "f"), 0);
