@@ -2,15 +2,18 @@
 #include "api/call/inside.h"
 #include "api/operation/calls.h"
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/timer.h"
 #include "base/work.h"
 #include "image/image_store.h"
 #include "image/pull/import.h"
 #include "image/pull/pull.h"
+#include "layer/layer_record.h"
 #include "registry/registry.h"
 #include "session/start/engine.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +100,12 @@ static void start_get(struct operation_call *call)
 static void perform_list(struct work *work)
 {
 	struct errand *e = container_of(work, struct errand, work);
+	cleanup_fd int dir = layer_record_dir(e->store, LAYER_IMAGES, "", false);
+	if (dir < 0 && dir != -ENOENT) {
+		(void)err_sys(&e->err, ERR_ACCESS, -dir, "read the images in %.150s",
+			layer_store_dir(e->store));
+		return;
+	}
 	cleanup_json json_t *records = image_store_list(e->store);
 	json_t *images = json_need(json_array());
 	const json_t *record;
@@ -364,7 +373,7 @@ static const struct operation rows[] = {
 		.example = "{'path': '/srv/words.tar', 'name': 'words'}",
 		.answer = "{'short_name': 'words:latest'}", .start = start_import},
 	{"image.list", "List the images", RESULT(list_rows), .label = OPERATION_PROGRAM,
-		.errors = "not_found", .example = "{}",
+		.errors = "not_found|access", .example = "{}",
 		.answer = "{'images': [{'short_name': 'words:latest'}]}", .start = start_list},
 	{"image.get", "Describe an image", ROWS(name_rows), RESULT(get_rows),
 		.label = OPERATION_PROGRAM, .errors = "not_found|damaged",
