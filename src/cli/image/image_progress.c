@@ -82,7 +82,7 @@ static void draw(struct image_progress *p)
 		add_name(&line, p->name, MIN(left, name));
 	if (bar > 0)
 		add_bar(&line, s.part, bar);
-	buf_append(&line, tail, MIN((size_t)MAX(n, 0), columns));
+	buf_append(&line, tail + !left, MIN((size_t)MAX(n - !left, 0), columns));
 	fprintf(stderr, "\r\033[K%s", buf_str(&line));
 	p->is_drawn = true;
 }

@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -63,23 +62,15 @@ static int read_mirror(struct mirror *out, const char *row, struct err *err)
 	return 0;
 }
 
-/* Find the mirror for the registry @host. Returns: 1; 0: there is none; or negative errno. Of wrong
- * rows, none is ignored. */
-static int find_mirror(
-	struct mirror *out, const struct opt_list *rows, const char *host, struct err *err)
+/* Find the mirror for the registry @host. Returns: whether there is one. */
+static bool find_mirror(struct mirror *out, const struct opt_list *rows, const char *host)
 {
-	struct mirror one;
-	bool is_found = false;
-	for (size_t i = 0; i < rows->n; i++) {
-		int r = read_mirror(&one, rows->item[i], err);
-		if (r < 0)
-			return r;
-		if (!is_found && strcasecmp(one.registry, host) == 0) {
-			*out = one;
-			is_found = true;
-		}
-	}
-	return is_found;
+	struct err ignored;
+	for (size_t i = 0; i < rows->n; i++)
+		if (read_mirror(out, rows->item[i], &ignored) == 0 &&
+			strcasecmp(out->registry, host) == 0)
+			return true;
+	return false;
 }
 
 /* ---- what is asked for ---- */
@@ -105,11 +96,8 @@ static int make_params(
 	host_of(name, host);
 	json_put_text(params, "name", name);
 	json_put_bool(params, "stream", !run->args.quiet);
-	int r = find_mirror(&mirror, &run->args.mirrors, host, err);
-	bool has_mirror = r > 0;
-	if (r >= 0)
-		r = add_login(params, host, "user", "secret", err);
-	if (r < 0 || !has_mirror)
+	int r = add_login(params, host, "user", "secret", err);
+	if (r < 0 || !find_mirror(&mirror, &run->args.mirrors, host))
 		return r;
 	json_put_text(params, "mirror", mirror.place);
 	snprintf(mirror_host, sizeof mirror_host, "%.*s", (int)strcspn(mirror.place, "/"),
@@ -143,6 +131,16 @@ static int check_platform(const char *wanted, struct err *err)
 		"boxes on this host run images for %s only, not for %.60s", here[0], wanted);
 }
 
+/* Look at the options, before any image is asked for. Returns: 1; or negative errno. */
+static int check_options(const struct image_args *args, struct err *err)
+{
+	struct mirror mirror;
+	int r = check_platform(args->platform, err);
+	for (size_t i = 0; r == 0 && i < args->mirrors.n; i++)
+		r = read_mirror(&mirror, args->mirrors.item[i], err);
+	return r < 0 ? r : 1;
+}
+
 static int pull(struct image_run *run, const char *name, struct err *err)
 {
 	struct image_progress progress;
@@ -169,8 +167,8 @@ static int pull_main(int argc, char **argv)
 	int r = image_begin(&run, &cmd_image_pull, argc, argv, &err);
 	if (r == 0)
 		return 0;
-	if (r > 0 && check_platform(run.args.platform, &err) < 0)
-		r = -EINVAL;
+	if (r > 0)
+		r = check_options(&run.args, &err);
 	return image_end(&run, r, &err, r > 0 ? image_each(&run, pull) : 0);
 }
 
