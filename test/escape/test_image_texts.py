@@ -53,6 +53,7 @@ class Directories(Case):
 
 class Texts(Case):
     def test_T_IMAGE_TERMINAL_what_an_image_says_of_itself(self):
+        """Nothing that a terminal would obey or hide is printed, and the JSON means the same."""
         self.registry.add("app", Image(layer({"a": b"1"}), Labels={"x": NASTY, "good": "ž"}, Env=["A=" + NASTY]))
         self.pull()
         self.registry.says = json.dumps({"errors": [{"message": NASTY}]}).encode()
