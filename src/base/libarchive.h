@@ -8,9 +8,15 @@
 
 /* The functions of libarchive that are used, without the prefix "archive_". */
 #define LIBARCHIVE_SYMBOLS(X)                                                                      \
+	X(entry_clear)                                                                             \
+	X(entry_copy_stat)                                                                         \
 	X(entry_filetype)                                                                          \
 	X(entry_free)                                                                              \
 	X(entry_hardlink)                                                                          \
+	X(entry_linkify)                                                                           \
+	X(entry_linkresolver_free)                                                                 \
+	X(entry_linkresolver_new)                                                                  \
+	X(entry_linkresolver_set_strategy)                                                         \
 	X(entry_mtime)                                                                             \
 	X(entry_mtime_nsec)                                                                        \
 	X(entry_new)                                                                               \
@@ -20,6 +26,7 @@
 	X(entry_set_gname)                                                                         \
 	X(entry_set_hardlink)                                                                      \
 	X(entry_set_pathname)                                                                      \
+	X(entry_set_symlink)                                                                       \
 	X(entry_set_uid)                                                                           \
 	X(entry_set_uname)                                                                         \
 	X(entry_size)                                                                              \

@@ -292,3 +292,25 @@ int utf8_escape_terminal(struct buf *out, const void *data, size_t bytes, enum u
 	}
 	return all_or_nothing(out, old_bytes);
 }
+
+int utf8_escape_json(struct buf *out, const void *data, size_t bytes)
+{
+	const char *at = data;
+	size_t old_bytes = out->bytes;
+	for (int32_t c, before = 0; bytes > 0 && buf_error(out) == 0; before = c) {
+		size_t n = utf8_decode(at, bytes, &c);
+		bool is_shown = c < 0x7f ||
+			(!is_control(c) && !is_layout(c) &&
+				(!is_invisible(c) || is_spelling(before, c)));
+		if (is_shown)
+			buf_append(out, at, n);
+		else if (c > 0xffff)
+			buf_addf(out, "\\u%04x\\u%04x", 0xd800U + (((unsigned)c - 0x10000) >> 10),
+				0xdc00U + ((unsigned)c & 0x3ff));
+		else
+			buf_addf(out, "\\u%04x", (unsigned)c);
+		at += n;
+		bytes -= n;
+	}
+	return all_or_nothing(out, old_bytes);
+}

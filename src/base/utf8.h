@@ -68,6 +68,16 @@ enum utf8_lines {
  */
 int utf8_escape_terminal(struct buf *out, const void *data, size_t bytes, enum utf8_lines lines);
 
+/*
+ * Append the JSON text @data so that a terminal shows it without interpreting it, and so that it
+ * means the same: what utf8_escape_terminal() escapes with UTF8_KEEP_LINES becomes \uNNNN, in
+ * surrogate pairs beyond U+FFFF. On failure @out is unchanged except for its error.
+ *
+ * Source: RFC 8259, section 7.
+ * Returns: 0, -E2BIG, -ENOMEM.
+ */
+int utf8_escape_json(struct buf *out, const void *data, size_t bytes);
+
 /* Return whether @data has an invisible character, which can make two different names look the
  * same. */
 bool utf8_has_invisible(const void *data, size_t bytes);

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "base/word.h"
 #include "cli/host/config.h"
+#include "cli/screen/json_print.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -53,6 +54,30 @@ static bool has_word(const char *words, const char *word)
 		at += n;
 	}
 	return false;
+}
+
+/* A search for the only subcommand that a word means. */
+struct alike_search {
+	const char *word;
+	const struct cmd *found;
+	unsigned n;
+};
+
+static void match_alike(const struct cmd *cmd, void *arg)
+{
+	struct alike_search *search = arg;
+	const char *own = strchr(cmd->name, ' ');
+	if (own && (strcmp(own + 1, search->word) == 0 || has_word(cmd->alike, search->word))) {
+		search->found = cmd;
+		search->n++;
+	}
+}
+
+const struct cmd *cmd_alike(const char *word)
+{
+	struct alike_search search = {.word = word};
+	cmd_each(match_alike, &search);
+	return search.n == 1 ? search.found : NULL;
 }
 
 int cmd_run_sub(const struct cmd *cmd, int argc, char **argv)
@@ -194,8 +219,7 @@ static void print_json(const struct err *err)
 	json_put_new(inner, "message", json_text(msg));
 	if (err->hint[0])
 		json_put_new(inner, "hint", json_text(err->hint));
-	(void)json_dumpf(root, stdout, JSON_COMPACT);
-	fputc('\n', stdout);
+	(void)json_print(stdout, root, JSON_COMPACT);
 	(void)fflush(stdout);
 }
 

@@ -121,6 +121,10 @@ extern const struct cmd cmd_run, cmd_repl, cmd_session, cmd_exec, cmd_attach, cm
 /* Find a command or subcommand by its full name, such as "run" or "session new". */
 const struct cmd *cmd_find(const char *name);
 
+/* Return the only subcommand of all that @word means: "image pull" for "pull", "image rm" for
+ * "rmi"; NULL if there is none, or several. */
+const struct cmd *cmd_alike(const char *word);
+
 /* Run the subcommand of @cmd that argv[1] names. Without a subcommand, parse the options of
  * @cmd. */
 int cmd_run_sub(const struct cmd *cmd, int argc, char **argv);

@@ -86,7 +86,10 @@ int cmd_unknown(const char *name, struct err *err)
 			word_near_try(&near, (*c)->name);
 	int r = err_unknown(err, ERR_USAGE, &near, "`retort help` lists the commands",
 		"unknown command \"%.64s\"", name);
-	if (!near.best && (strchr(name, '.') || access(name, F_OK) == 0))
+	const struct cmd *alike = cmd_alike(name);
+	if (alike)
+		err_hint(err, "did you mean `retort %s`?", alike->name);
+	else if (!near.best && (strchr(name, '.') || access(name, F_OK) == 0))
 		err_hint(err, "did you mean `retort run %.64s`?", name);
 	return r;
 }

@@ -9,6 +9,7 @@
 #include "base/timer.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
+#include "cli/screen/json_print.h"
 #include "cli/view_hint.h"
 
 #include <errno.h>
@@ -539,8 +540,5 @@ int view_record(struct view *view, const json_t *record)
 
 int view_json(const json_t *json)
 {
-	char *text = json_text(json, JSON_INDENT(1));
-	int r = text ? printf("%s\n", text) : -1;
-	free(text);
-	return r < 0;
+	return json_print(stdout, json, JSON_INDENT(1));
 }

@@ -129,6 +129,12 @@ int image_ref_parse(struct image_ref *out, const char *text, struct err *err)
 	char rest[IMAGE_HOST_BYTES + IMAGE_PATH_BYTES + IMAGE_TAG_BYTES];
 	size_t bytes = strlen(text);
 	*out = (struct image_ref){.host = ""};
+	const char *scheme = strstr(text, "://");
+	if (scheme) {
+		(void)fail(err, text, "");
+		return err_hint(err, "write the name without %.*s",
+			(int)MIN((size_t)(scheme + 3 - text), (size_t)SHOWN), text);
+	}
 	int r = take_digest(out, text, &bytes, err);
 	if (r < 0)
 		return r;

@@ -48,3 +48,12 @@ class Case(harness.Case):
 
     def tree(self, about, number=0):
         return os.path.join(self.state, "layers", about["layers"][number]["digest"], "tree")
+
+    def system(self, files=()):
+        """A directory with files {path: bytes}."""
+        where = tempfile.mkdtemp(dir=self.state)
+        for path, data in dict(files).items():
+            os.makedirs(os.path.dirname(os.path.join(where, path)), exist_ok=True)
+            with open(os.path.join(where, path), "wb") as f:
+                f.write(data)
+        return where

@@ -2,15 +2,18 @@
 #include "api/call/inside.h"
 #include "api/operation/calls.h"
 #include "base/alloc.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/timer.h"
 #include "base/work.h"
 #include "image/image_store.h"
 #include "image/pull/import.h"
 #include "image/pull/pull.h"
+#include "layer/layer_record.h"
 #include "registry/registry.h"
 #include "session/start/engine.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +100,12 @@ static void start_get(struct operation_call *call)
 static void perform_list(struct work *work)
 {
 	struct errand *e = container_of(work, struct errand, work);
+	cleanup_fd int dir = layer_record_dir(e->store, LAYER_IMAGES, "", false);
+	if (dir < 0 && dir != -ENOENT) {
+		(void)err_sys(&e->err, ERR_ACCESS, -dir, "read the images in %.150s",
+			layer_store_dir(e->store));
+		return;
+	}
 	cleanup_json json_t *records = image_store_list(e->store);
 	json_t *images = json_need(json_array());
 	const json_t *record;
@@ -134,7 +143,7 @@ static void perform_prune(struct work *work)
 	struct errand *e = container_of(work, struct errand, work);
 	uint64_t bytes = 0;
 	image_store_prune(
-		e->store, (int64_t)param_count(e->call->params, "download_age_s", 0), &bytes);
+		e->store, (int64_t)param_count(e->call->params, "age_s", 0), &bytes);
 	e->result = json_need(json_pack("{s:I}", "bytes", (json_int_t)bytes));
 }
 
@@ -296,8 +305,8 @@ static const struct param name_rows[] = {
 	NAME_ROW("name of the image, or 6 or more digits of its digest, perhaps after sha256:"),
 };
 static const struct param prune_rows[] = {
-	{"download_age_s", PARAM_COUNT, .max = PART_AGE_MAX_S, .fallback = "0",
-		.help = "keep layers and parts of downloads that are younger"},
+	{"age_s", PARAM_COUNT, .max = PART_AGE_MAX_S, .fallback = "0",
+		.help = "keep what is younger: layers, and parts of downloads"},
 };
 static const struct param layer_rows[] = {
 	GIVES("digest", PARAM_TEXT, "SHA-256 of the layer, as it was downloaded"),
@@ -364,7 +373,7 @@ static const struct operation rows[] = {
 		.example = "{'path': '/srv/words.tar', 'name': 'words'}",
 		.answer = "{'short_name': 'words:latest'}", .start = start_import},
 	{"image.list", "List the images", RESULT(list_rows), .label = OPERATION_PROGRAM,
-		.errors = "not_found", .example = "{}",
+		.errors = "not_found|access", .example = "{}",
 		.answer = "{'images': [{'short_name': 'words:latest'}]}", .start = start_list},
 	{"image.get", "Describe an image", ROWS(name_rows), RESULT(get_rows),
 		.label = OPERATION_PROGRAM, .errors = "not_found|damaged",

@@ -171,8 +171,8 @@ struct call {
  * session. Such a call can be cancelled with Ctrl-C. */
 static bool is_cancellable(const char *method)
 {
-	static const char *const methods[] = {
-		"step.run", "session.branch", "session.undo", "template.build"};
+	static const char *const methods[] = {"step.run", "session.branch", "session.undo",
+		"template.build", "image.pull", "image.import"};
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
 		if (strcmp(method, methods[i]) == 0)
 			return true;

@@ -1,5 +1,4 @@
-/* The command `retort image`, and its subcommands except `pull`. SPDX-License-Identifier:
- * Apache-2.0
+/* The command `retort image`, and what its subcommands share. SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/image/image.h"
 
@@ -8,14 +7,12 @@
 #include "base/utf8.h"
 #include "cli/host/xdg.h"
 #include "cli/process/own_engine.h"
-#include "cli/screen/grid.h"
+#include "cli/screen/json_print.h"
 #include "cli/view.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { DIGEST_SHOWN = 12 };
 
 static int check_operands(const struct image_run *run, const struct cmd *cmd, struct err *err)
 {
@@ -65,211 +62,64 @@ int image_end(struct image_run *run, int r, const struct err *err, int status)
 	return r < 0 ? cli_fail(err, run->args.json) : status;
 }
 
+/* ---- operands ---- */
+
+/* Name the operand, unless the message does so already. */
+static void name_operand(const char *operand, struct err *err)
+{
+	if (!strstr(err->msg, operand))
+		(void)err_wrap(err, "%.100s", operand);
+}
+
+int image_each(struct image_run *run,
+	int (*one)(struct image_run *run, const char *operand, struct err *err))
+{
+	int status = 0;
+	for (int i = 0; i < run->n_operands; i++) {
+		struct err err = {0};
+		int r = one(run, run->operands[i], &err);
+		if (r < 0) {
+			name_operand(run->operands[i], &err);
+			r = cli_fail(&err, run->args.json);
+		}
+		status = MAX(status, r);
+		if (err.code == ERR_INTERRUPTED || err.code == ERR_GONE)
+			break;
+	}
+	return status;
+}
+
+int image_call(struct image_run *run, const char *method, const char *name, json_t **result,
+	struct err *err)
+{
+	json_t *params = json_need(json_object());
+	json_put_text(params, "name", name);
+	return client_call(&run->client, method, params, NULL, result, err);
+}
+
+/* ---- results ---- */
+
+int image_print(const struct image_run *run, const json_t *result)
+{
+	return run->n_operands > 1 ? json_print(stdout, result, JSON_COMPACT) : view_json(result);
+}
+
 int image_say(const struct image_run *run, const json_t *result)
 {
 	if (run->args.json)
-		return view_json(result);
+		return image_print(run, result);
 	size_t n = json_array_size(json_object_get(result, "layers"));
 	return printf("%s: %s, %zu layer%s, digest %.12s\n", json_get_text(result, "short_name"),
 		       num_format_bytes((uint64_t)json_get_int(result, "bytes")).text, n,
 		       n == 1 ? "" : "s", json_get_text(result, "digest")) < 0;
 }
 
-static json_t *name_params(const char *name)
-{
-	return json_pack("{s:s}", "name", name);
-}
-
-static const struct opt plain_opts[] = {
-	IMAGE_JSON_OPT,
-	IMAGE_STATE_OPT,
-	CMD_COMMON_OPTS(struct image_args),
-};
-
-/* ---- retort image ls ---- */
-
-static int print_table(const json_t *rows)
-{
-	static const char *const heads[] = {"IMAGE", "DIGEST", "SIZE", "LAYERS", "HERE SINCE"};
-	struct grid grid = grid_new(heads, ARRAY_LEN(heads), json_array_size(rows));
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_unconst(rows), i, row)
-	{
-		grid_add(&grid, json_get_text(row, "short_name"));
-		grid_add_bytes(&grid, json_get_text(row, "digest"), DIGEST_SHOWN);
-		grid_addf(&grid, "%.1f MiB", (double)json_get_int(row, "bytes") / (1 << 20));
-		grid_addf(&grid, "%lld", (long long)json_get_int(row, "layers"));
-		grid_add_time(&grid, json_object_get(row, "made_ms"));
-	}
-	return grid_print(&grid, stdout, grid_width(stdout));
-}
-
-static int print_names(const json_t *rows)
-{
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_unconst(rows), i, row)
-	{
-		if (puts(json_get_text(row, "short_name")) < 0)
-			return 1;
-	}
-	return 0;
-}
-
-static int ls_main(int argc, char **argv)
-{
-	struct image_run run = {.min = 0, .max = 0};
-	struct err err = {0};
-	cleanup_json json_t *result = NULL;
-	int status = 0;
-	int r = image_begin(&run, &cmd_image_ls, argc, argv, &err);
-	if (r == 0)
-		return 0;
-	if (r > 0)
-		r = client_call(&run.client, "image.list", NULL, NULL, &result, &err);
-	const json_t *rows = json_object_get(result, "images");
-	if (r == 0)
-		status = run.args.json	 ? view_json(rows)
-			: run.args.quiet ? print_names(rows)
-					 : print_table(rows);
-	return image_end(&run, r, &err, status);
-}
-
-static const struct opt ls_opts[] = {
-	{.name = "quiet",
-		.letter = 'q',
-		OPT_INTO_FLAG(struct image_args, quiet),
-		.flags = OPT_NO_ENV,
-		.group = "Output",
-		.help = "print the names only"},
-	IMAGE_JSON_OPT,
-	IMAGE_STATE_OPT,
-	CMD_COMMON_OPTS(struct image_args),
-};
-static const char *const ls_usage[] = {"image ls [options]", NULL};
-const struct cmd cmd_image_ls = {
-	.name = "image ls",
-	.alike = "list images",
-	.summary = "List the images",
-	.usage = ls_usage,
-	.opts = ls_opts,
-	.n_opts = ARRAY_LEN(ls_opts),
-	.run = ls_main,
-};
-
-/* ---- retort image inspect ---- */
-
-static int inspect_main(int argc, char **argv)
-{
-	struct image_run run = {.min = 1, .max = 1};
-	struct err err = {0};
-	cleanup_json json_t *result = NULL;
-	int status = 0;
-	int r = image_begin(&run, &cmd_image_inspect, argc, argv, &err);
-	if (r == 0)
-		return 0;
-	if (r > 0)
-		r = client_call(&run.client, "image.get", name_params(run.operands[0]), NULL,
-			&result, &err);
-	if (r == 0)
-		status = view_json(result);
-	return image_end(&run, r, &err, status);
-}
-
-static const char *const inspect_usage[] = {"image inspect [options] IMAGE", NULL};
-const struct cmd cmd_image_inspect = {
-	.name = "image inspect",
-	.alike = "show get",
-	.summary = "Show what an image says of itself, and its layers, as JSON",
-	.usage = inspect_usage,
-	.opts = plain_opts,
-	.n_opts = ARRAY_LEN(plain_opts),
-	.operand = CMD_OPERAND_NAME,
-	.run = inspect_main,
-};
-
-/* ---- retort image rm ---- */
-
-static int rm_main(int argc, char **argv)
-{
-	struct image_run run = {.min = 1, .max = -1};
-	struct err err = {0};
-	int r = image_begin(&run, &cmd_image_rm, argc, argv, &err), status = 0;
-	if (r == 0)
-		return 0;
-	for (int i = 0; r >= 0 && i < run.n_operands; i++) {
-		cleanup_json json_t *result = NULL;
-		r = client_call(&run.client, "image.remove", name_params(run.operands[i]), NULL,
-			&result, &err);
-		if (r == 0 && !run.args.json)
-			status |= puts(run.operands[i]) < 0;
-		else if (r == 0)
-			status |= view_json(result);
-	}
-	return image_end(&run, r, &err, status);
-}
-
-static const char *const rm_usage[] = {"image rm [options] IMAGE...", NULL};
-const struct cmd cmd_image_rm = {
-	.name = "image rm",
-	.alike = "remove delete rmi",
-	.summary = "Remove images",
-	.usage = rm_usage,
-	.text = "Layers that another image has stay; those that a box uses are removed later, by "
-		"`retort image prune`.",
-	.opts = plain_opts,
-	.n_opts = ARRAY_LEN(plain_opts),
-	.operand = CMD_OPERAND_NAME,
-	.run = rm_main,
-};
-
-/* ---- retort image prune ---- */
-
-static int prune_main(int argc, char **argv)
-{
-	struct image_run run = {.min = 0, .max = 0};
-	struct err err = {0};
-	cleanup_json json_t *result = NULL;
-	int status = 0;
-	int r = image_begin(&run, &cmd_image_prune, argc, argv, &err);
-	if (r == 0)
-		return 0;
-	if (r > 0)
-		r = client_call(&run.client, "image.prune",
-			json_pack("{s:I}", "download_age_s", (json_int_t)(run.args.keep_ms / 1000)),
-			NULL, &result, &err);
-	if (r == 0 && run.args.json)
-		status = view_json(result);
-	else if (r == 0)
-		status =
-			printf("%s removed\n",
-				num_format_bytes((uint64_t)json_get_int(result, "bytes")).text) < 0;
-	return image_end(&run, r, &err, status);
-}
-
-static const struct opt prune_opts[] = {
-	{.name = "keep",
-		OPT_INTO_MS(struct image_args, keep_ms),
-		.arg = "TIME",
-		.flags = OPT_NO_ENV,
-		.group = "Options",
-		.fallback = "0s",
-		.max = UINT64_C(365) * 24 * 3600 * 1000,
-		.help = "keep parts of downloads that are younger"},
-	IMAGE_JSON_OPT,
-	IMAGE_STATE_OPT,
-	CMD_COMMON_OPTS(struct image_args),
-};
-static const char *const prune_usage[] = {"image prune [options]", NULL};
-const struct cmd cmd_image_prune = {
-	.name = "image prune",
-	.alike = "gc clean",
-	.summary = "Remove layers and parts of downloads that nothing needs",
-	.usage = prune_usage,
-	.opts = prune_opts,
-	.n_opts = ARRAY_LEN(prune_opts),
-	.run = prune_main,
+const struct cmd_exit image_exits[IMAGE_EXITS] = {
+	{"0", "done"},
+	{"1", "failed"},
+	{"2", "usage error: a wrong option, value or name"},
+	{"125", "the engine could not be started, or has ended"},
+	{"130", "interrupted"},
 };
 
 /* ---- retort image ---- */

@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK_BYTES = 256 << 10, TELL_MS = 100 };
+enum { CHUNK_BYTES = 256 << 10, TELL_MS = 100, SHOWN_BYTES = 150 };
 
 /* A file beside the downloads, which the engine reads. As long as it is locked, nobody takes it for
  * a download that was broken off. */
@@ -44,7 +44,14 @@ static int open_spool(const struct image_run *run, struct spool *out, struct err
 		out->fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		r = out->fd < 0 || flock(out->fd, LOCK_EX) < 0 ? -errno : 0;
 	}
-	return r < 0 ? err_sys(err, file_code(-r), -r, "write to %.150s", out->path) : 0;
+	if (r < 0)
+		return err_sys(err, file_code(-r), -r, "write to %.150s", out->path);
+	/* The engine takes no relative path. */
+	char *whole = realpath(out->path, NULL);
+	if (whole && strlen(whole) < sizeof out->path)
+		snprintf(out->path, sizeof out->path, "%s", whole);
+	free(whole);
+	return 0;
 }
 
 static void close_spool(struct spool *s)
@@ -84,27 +91,76 @@ static int read_stdin(const struct image_run *run, const struct spool *to, struc
 			  "nothing came on stdin");
 }
 
+/* ---- what it is ---- */
+
+/* Hint at what to write instead of the names of skopeo's transports, "oci:DIR". */
+static void hint_transport(const char *operand, struct err *err)
+{
+	static const char *const words[] = {"oci:", "oci-archive:", "docker-archive:", "dir:"};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strncmp(operand, words[i], strlen(words[i])) == 0)
+			(void)err_hint(err, "write the path alone, without %s", words[i]);
+	if (strncmp(operand, "docker-daemon:", strlen("docker-daemon:")) == 0)
+		(void)err_hint(err, "docker save IMAGE | retort image import -");
+	if (strncmp(operand, "containers-storage:", strlen("containers-storage:")) == 0)
+		(void)err_hint(err, "podman save IMAGE | retort image import -");
+}
+
+static bool has_file(const char *dir, const char *name)
+{
+	char path[PATH_MAX + 16];
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* Return the first character of a JSON file; or '\0'. */
+static char first_of(const char *dir, const char *name)
+{
+	char path[PATH_MAX + 16], text[64];
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	cleanup_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	text[MAX(n, 0)] = '\0';
+	return text[strspn(text, " \t\r\n")];
+}
+
+/* Look at a directory. Returns: whether it is the layout of an image, for the engine, and not the
+ * files of a system; or negative errno. */
+static int look_into(const struct image_run *run, const char *dir, struct err *err)
+{
+	char first = first_of(dir, "manifest.json");
+	if (has_file(dir, "oci-layout") || first == '[')
+		return 1;
+	if (first == '{' && has_file(dir, "version"))
+		return err_fail(err, ERR_USAGE,
+			"copy the image to an OCI layout: skopeo copy … oci:DIR",
+			"%.150s is a directory of skopeo's dir: transport", run->operands[0]);
+	if (run->n_operands < 2)
+		return err_fail(err, ERR_USAGE, "name the image: retort image import PATH NAME",
+			"%.150s has the files of a system, and no name for the image",
+			run->operands[0]);
+	return 0;
+}
+
 /* Find what the engine is to read: the file itself; or a spool with stdin, or with an archive of
  * the files of a system. */
 static int find_source(const struct image_run *run, const char *path, struct spool *spool,
 	char out[PATH_MAX], struct err *err)
 {
 	struct stat st;
-	char mark[PATH_MAX + 16];
 	bool is_stdin = strcmp(path, "-") == 0;
 	if (is_stdin && term_is(STDIN_FILENO))
 		return err_fail(err, ERR_USAGE, "docker save app | retort image import -",
 			"stdin is a terminal");
-	if (!is_stdin && (!realpath(path, out) || stat(out, &st) < 0))
-		return err_sys(err, file_code(errno), errno, "read %.150s", path);
+	if (!is_stdin && (!realpath(path, out) || stat(out, &st) < 0)) {
+		int r = err_sys(err, file_code(errno), errno, "read %.150s", path);
+		hint_transport(path, err);
+		return r;
+	}
 	if (!is_stdin) {
-		bool is_layout = false;
-		snprintf(mark, sizeof mark, "%s/oci-layout", out);
-		is_layout = access(mark, F_OK) == 0;
-		snprintf(mark, sizeof mark, "%s/manifest.json", out);
-		is_layout = is_layout || access(mark, F_OK) == 0;
-		if (!S_ISDIR(st.st_mode) || is_layout)
-			return 0;
+		int is_layout = S_ISDIR(st.st_mode) ? look_into(run, out, err) : 1;
+		if (is_layout != 0)
+			return MIN(is_layout, 0);
 	}
 	int r = open_spool(run, spool, err);
 	if (r == 0)
@@ -113,27 +169,52 @@ static int find_source(const struct image_run *run, const char *path, struct spo
 	return r;
 }
 
-static int import(struct image_run *run, json_t **result, struct err *err)
+/* ---- retort image import ---- */
+
+/* Speak of what the user has named, and not of @path, which the engine has read. */
+static void name_source(const char *path, const char *operand, struct err *err)
 {
-	struct spool spool = {.fd = -1};
-	char path[PATH_MAX];
+	const struct err was = *err;
+	char start[SHOWN_BYTES + 1];
+	const char *shown = strcmp(operand, "-") == 0 ? "stdin" : operand;
+	snprintf(start, sizeof start, "%s", path); /* messages have no more of a path */
+	const char *at = strstr(was.msg, start);
+	if (at)
+		snprintf(err->msg, sizeof err->msg, "%.*s%.150s%s", (int)(at - was.msg), was.msg,
+			shown, at + strlen(start));
+	else if (strncmp(was.msg, "the image ", strlen("the image ")) == 0)
+		(void)err_wrap(err, "%.100s", shown);
+}
+
+/* Let the engine read @path. */
+static int give(struct image_run *run, const char *path, json_t **result, struct err *err)
+{
 	struct image_progress progress;
 	const struct client_events events = {.arg = &progress, .event = image_progress_event};
 	const char *operand = run->operands[0];
 	const char *name = run->n_operands > 1 ? run->operands[1] : NULL;
-	int r = find_source(run, operand, &spool, path, err);
-	if (r == 0) {
-		json_t *params = json_need(json_object());
-		json_put_text(params, "path", path);
-		if (name)
-			json_put_text(params, "name", name);
-		if (run->args.ref)
-			json_put_text(params, "ref", run->args.ref);
-		json_put_bool(params, "stream", !run->args.quiet);
-		image_progress_begin(&progress, name ? name : operand);
-		r = client_call(&run->client, "image.import", params, &events, result, err);
-		image_progress_end(&progress);
-	}
+	json_t *params = json_need(json_object());
+	json_put_text(params, "path", path);
+	json_put_text(params, "name", name);
+	json_put_text(params, "ref", run->args.ref);
+	json_put_bool(params, "stream", !run->args.quiet);
+	image_progress_begin(&progress, name ? name : operand, false);
+	int r = client_call(&run->client, "image.import", params, &events, result, err);
+	bool is_interrupted = r < 0 && err->code == ERR_INTERRUPTED;
+	image_progress_end(&progress, is_interrupted);
+	if (is_interrupted)
+		return err_set(err, ERR_INTERRUPTED, "the import was interrupted");
+	if (r < 0)
+		name_source(path, operand, err);
+	return r;
+}
+
+static int import(struct image_run *run, json_t **result, struct err *err)
+{
+	struct spool spool = {.fd = -1};
+	char path[PATH_MAX];
+	int r = find_source(run, run->operands[0], &spool, path, err);
+	r = r < 0 ? r : give(run, path, result, err);
 	close_spool(&spool);
 	return r;
 }
@@ -149,6 +230,7 @@ static int import_main(int argc, char **argv)
 		return 0;
 	if (r > 0)
 		r = import(&run, &result, &err);
+	run.n_operands = 1; /* one image, also with a NAME */
 	if (r == 0)
 		status = image_say(&run, result);
 	return image_end(&run, r, &err, status);
@@ -189,6 +271,8 @@ const struct cmd cmd_image_import = {
 		"layer, and need a NAME.",
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),
+	.exits = image_exits,
+	.n_exits = IMAGE_EXITS,
 	.examples = examples,
 	.n_examples = ARRAY_LEN(examples),
 	.operand = CMD_OPERAND_FILE,

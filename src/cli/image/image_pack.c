@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packing a directory, which may belong to somebody else who changes it at the same time. Each
+ * directory and file is opened by its last name below the descriptor of the directory that it was
+ * found in, and no link is followed. What was opened has to be what was found. So whatever is
+ * renamed meanwhile, nothing from outside of the directory gets into the archive.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "cli/image/image_pack.h"
 
 #include "base/fd.h"
@@ -6,20 +13,43 @@
 #include "base/libarchive.h"
 #include "base/num.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum { BLOCK_BYTES = 64 << 10, NAME_BYTES = 4096 };
+enum { BLOCK_BYTES = 64 << 10, NAME_BYTES = 4096, DEPTH_MAX = 128 };
+
+/* A directory between the top and what is being packed. */
+struct level {
+	int fd;
+	struct dirent **names;
+	int n, at;
+	size_t path_bytes;
+};
 
 struct packing {
 	struct libarchive lib;
-	struct archive *in, *out;
+	struct archive *out;
+	struct archive_entry *entry;
+	struct archive_entry_linkresolver *links;
 	const char *root;
+	dev_t dev;
 	int fd, sys; /* sys: errno of a write that has failed */
+	struct level levels[DEPTH_MAX];
+	int depth;
+	char path[NAME_BYTES]; /* in the archive: "./a/b" */
 	char block[BLOCK_BYTES];
 };
+
+/* ---- failures ---- */
 
 static la_ssize_t on_write(struct archive *a, void *arg, const void *data, size_t bytes)
 {
@@ -42,73 +72,193 @@ static int fail_write(const struct packing *p, struct err *err)
 		err, ERR_IO, "write an archive of %.100s: %.100s", p->root, text ? text : "?");
 }
 
-static int fail_read(const char *path, struct err *err)
+static int fail_changed(const struct packing *p, struct err *err)
 {
-	return err_fail(err, ERR_ACCESS,
-		"as root, or as its owner: tar -C DIR -c . | retort image import - NAME",
-		"%.200s cannot be read", path);
+	return err_fail(err, ERR_BUSY, "import it again while nothing changes its files",
+		"%.100s%.100s has changed while it was read", p->root, p->path + 1);
 }
 
-static int pack_data(struct packing *p, const char *path, struct err *err)
+/* Something was found, and cannot be opened or read now. */
+static int fail_read(const struct packing *p, int sys, struct err *err)
 {
-	la_ssize_t n;
-	while ((n = p->lib.read_data(p->in, p->block, sizeof p->block)) > 0)
+	if (sys == ELOOP || sys == ENOENT || sys == ENOTDIR || sys == ENXIO || sys == EINVAL)
+		return fail_changed(p, err);
+	return err_fail_sys(err, file_code(sys), sys,
+		sys == EACCES || sys == EPERM
+			? "as root, or as its owner: tar -C DIR -c . | retort image import - NAME"
+			: "",
+		"%.100s%.100s cannot be read", p->root, p->path + 1);
+}
+
+/* ---- entries ---- */
+
+/* Open without following any link. Returns: fd, or -1 with errno. Source: openat2(2). */
+static int open_plain(int dir, const char *name, int flags)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)(flags | O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC),
+		.resolve = RESOLVE_NO_SYMLINKS};
+	return (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
+}
+
+/* Open what was found as *@st, and look at it again. Returns: fd, or negative errno and @err. */
+static int open_found(
+	const struct packing *p, const char *name, int flags, struct stat *st, struct err *err)
+{
+	const struct stat found = *st;
+	cleanup_fd int fd = open_plain(p->levels[p->depth - 1].fd, name, flags);
+	if (fd < 0 || fstat(fd, st) < 0)
+		return fail_read(p, errno, err);
+	if (st->st_dev != found.st_dev || st->st_ino != found.st_ino ||
+		(st->st_mode & S_IFMT) != (found.st_mode & S_IFMT))
+		return fail_changed(p, err);
+	return take_fd(fd);
+}
+
+/* Write the header of the entry. Returns: 1: it is a further name of a file that is in the archive
+ * already; 0; or negative errno. */
+static int put_header(
+	struct packing *p, const struct stat *st, const char *link_text, struct err *err)
+{
+	struct archive_entry *entry = p->entry, *rest = NULL;
+	p->lib.entry_clear(entry);
+	p->lib.entry_copy_stat(entry, st);
+	p->lib.entry_set_pathname(entry, p->path);
+	if (link_text)
+		p->lib.entry_set_symlink(entry, link_text);
+	p->lib.entry_linkify(p->links, &entry, &rest);
+	if (p->lib.write_header(p->out, p->entry) < ARCHIVE_WARN)
+		return fail_write(p, err);
+	return p->lib.entry_hardlink(p->entry) != NULL;
+}
+
+static int pack_file(struct packing *p, const char *name, struct stat *st, struct err *err)
+{
+	cleanup_fd int fd = open_found(p, name, O_NONBLOCK, st, err);
+	if (fd < 0)
+		return fd;
+	int r = put_header(p, st, NULL, err);
+	for (uint64_t left = r == 0 ? (uint64_t)st->st_size : 0; left > 0;) {
+		ssize_t n = read(fd, p->block, MIN(left, sizeof p->block));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_read(p, errno, err);
+		if (n == 0)
+			return fail_changed(p, err);
 		if (p->lib.write_data(p->out, p->block, (size_t)n) < 0)
 			return fail_write(p, err);
-	return n < 0 ? fail_read(path, err) : 0;
+		left -= (uint64_t)n;
+	}
+	return MIN(r, 0);
 }
 
-static int pack_entry(struct packing *p, struct archive_entry *entry, struct err *err)
+static int pack_link(struct packing *p, const char *name, const struct stat *st, struct err *err)
 {
-	char path[NAME_BYTES], name[NAME_BYTES];
-	const char *found = p->lib.entry_pathname(entry);
-	mode_t type = p->lib.entry_filetype(entry);
-	if (!found || strlen(found) >= sizeof path - 2)
-		return err_set(err, ERR_LIMIT, "%.150s has a path that is too long", p->root);
-	snprintf(path, sizeof path, "%s", found);
-	const char *rest = path + MIN(strlen(p->root), strlen(path));
-	snprintf(name, sizeof name, "./%s", rest + strspn(rest, "/"));
-	if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK)
+	char text[PATH_MAX];
+	ssize_t n = readlinkat(p->levels[p->depth - 1].fd, name, text, sizeof text - 1);
+	if (n < 0)
+		return fail_read(p, errno, err);
+	text[n] = '\0';
+	return MIN(put_header(p, st, text, err), 0);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Go into a directory. Owns: @fd is taken. */
+static int enter(struct packing *p, int fd, struct err *err)
+{
+	struct level *l = &p->levels[p->depth];
+	*l = (struct level){.fd = fd, .path_bytes = strlen(p->path)};
+	p->depth++; /* leave() lets go of it in any case */
+	l->n = scandirat(fd, ".", &l->names, NULL, by_name);
+	if (l->n >= 0)
 		return 0;
-	p->lib.entry_set_pathname(entry, name);
-	if (p->lib.write_header(p->out, entry) < ARCHIVE_WARN)
-		return fail_write(p, err);
-	return type == AE_IFREG ? pack_data(p, path, err) : 0;
+	int sys = errno;
+	l->n = 0;
+	return fail_read(p, sys, err);
+}
+
+static void leave(struct packing *p)
+{
+	struct level *l = &p->levels[--p->depth];
+	for (int i = 0; i < l->n; i++)
+		free(l->names[i]);
+	free(l->names);
+	fd_close(&l->fd);
+}
+
+static int pack_dir(struct packing *p, const char *name, struct stat *st, struct err *err)
+{
+	cleanup_fd int fd = open_found(p, name, O_DIRECTORY, st, err);
+	if (fd < 0)
+		return fd;
+	int r = put_header(p, st, NULL, err);
+	if (r < 0 || st->st_dev != p->dev) /* what is mounted there is left out */
+		return MIN(r, 0);
+	if (p->depth == DEPTH_MAX)
+		return err_set(err, ERR_LIMIT, "%.200s has more than %d directories in each other",
+			p->root, DEPTH_MAX);
+	return enter(p, take_fd(fd), err);
+}
+
+/* Pack the next entry of the directory in which we are, or leave it. */
+static int pack_next(struct packing *p, struct err *err)
+{
+	struct stat st;
+	struct level *l = &p->levels[p->depth - 1];
+	if (l->at == l->n) {
+		leave(p);
+		return 0;
+	}
+	const char *name = l->names[l->at++]->d_name;
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	size_t room = sizeof p->path - l->path_bytes;
+	int n = snprintf(p->path + l->path_bytes, room, "/%s", name);
+	if (n < 0 || (size_t)n >= room)
+		return err_set(err, ERR_LIMIT, "%.200s has a path that is too long", p->root);
+	if (fstatat(l->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return fail_read(p, errno, err);
+	if (S_ISDIR(st.st_mode))
+		return pack_dir(p, name, &st, err);
+	if (S_ISLNK(st.st_mode))
+		return pack_link(p, name, &st, err);
+	return S_ISREG(st.st_mode) ? pack_file(p, name, &st, err) : 0;
 }
 
 static int pack_all(struct packing *p, struct err *err)
 {
-	struct archive_entry *entry = p->lib.entry_new();
-	int r = entry ? 0 : err_set(err, ERR_NO_MEMORY, "no memory for an archive");
-	while (r == 0) {
-		int said = p->lib.read_next_header2(p->in, entry);
-		if (said == ARCHIVE_EOF)
-			break;
-		if (said < ARCHIVE_WARN) {
-			const char *path = p->lib.entry_pathname(entry);
-			r = fail_read(path ? path : p->root, err);
-		} else {
-			(void)p->lib.read_disk_descend(p->in);
-			r = pack_entry(p, entry, err);
-		}
-	}
-	p->lib.entry_free(entry);
+	struct stat st;
+	snprintf(p->path, sizeof p->path, ".");
+	cleanup_fd int top = open_plain(AT_FDCWD, p->root, O_DIRECTORY);
+	if (top < 0 || fstat(top, &st) < 0)
+		return fail_read(p, errno, err);
+	p->dev = st.st_dev;
+	int r = put_header(p, &st, NULL, err);
+	r = r < 0 ? r : enter(p, take_fd(top), err);
+	while (r == 0 && p->depth > 0)
+		r = pack_next(p, err);
+	while (p->depth > 0)
+		leave(p);
 	if (r == 0 && p->lib.write_close(p->out) < ARCHIVE_WARN)
 		r = fail_write(p, err);
 	return r;
 }
 
-static int open_both(struct packing *p, struct err *err)
+/* ---- the archive ---- */
+
+static int open_archive(struct packing *p, struct err *err)
 {
-	const int how = ARCHIVE_READDISK_NO_XATTR | ARCHIVE_READDISK_NO_ACL |
-		ARCHIVE_READDISK_NO_FFLAGS | ARCHIVE_READDISK_NO_TRAVERSE_MOUNTS;
-	p->in = p->lib.read_disk_new();
 	p->out = p->lib.write_new();
-	if (!p->in || !p->out)
+	p->entry = p->lib.entry_new();
+	p->links = p->lib.entry_linkresolver_new();
+	if (!p->out || !p->entry || !p->links)
 		return err_set(err, ERR_NO_MEMORY, "no memory for an archive");
-	if (p->lib.read_disk_set_behavior(p->in, how) != ARCHIVE_OK ||
-		p->lib.read_disk_open(p->in, p->root) != ARCHIVE_OK)
-		return fail_read(p->root, err);
+	p->lib.entry_linkresolver_set_strategy(p->links, ARCHIVE_FORMAT_TAR_GNUTAR);
 	if (p->lib.write_set_format_gnutar(p->out) != ARCHIVE_OK ||
 		p->lib.write_set_bytes_per_block(p->out, BLOCK_BYTES) != ARCHIVE_OK ||
 		p->lib.write_set_bytes_in_last_block(p->out, 1) != ARCHIVE_OK ||
@@ -126,9 +276,10 @@ int image_pack(const char *path, int fd, struct err *err)
 	p->fd = fd;
 	int r = libarchive_load(&p->lib, err);
 	if (r == 0) {
-		r = open_both(p, err);
+		r = open_archive(p, err);
 		r = r < 0 ? r : pack_all(p, err);
-		(void)p->lib.read_free(p->in);
+		p->lib.entry_linkresolver_free(p->links);
+		p->lib.entry_free(p->entry);
 		(void)p->lib.write_free(p->out);
 	}
 	free(p);
