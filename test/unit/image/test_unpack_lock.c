@@ -186,8 +186,8 @@ TEST(what_it_can_do_to_the_files_of_its_user)
 {
 	TREE t = tree_new();
 	struct stat before, after;
-	if (syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
-		    LANDLOCK_CREATE_RULESET_VERSION) < 1) {
+	if (syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_CREATE_RULESET_VERSION) <
+		1) {
 		t_skip("the kernel has no Landlock");
 		return;
 	}
