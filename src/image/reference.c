@@ -3,7 +3,9 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -78,7 +80,8 @@ static bool is_host(const char *text)
 	const char *colon = strrchr(text, ':'), *end = strchr(text, ']');
 	if (colon && colon > end) {
 		size_t digits = strspn(colon + 1, "0123456789");
-		if (digits == 0 || digits > 5 || colon[1 + digits])
+		if (digits == 0 || digits > 5 || colon[1 + digits] ||
+			strtoul(colon + 1, NULL, 10) > UINT16_MAX)
 			return false;
 		n = (size_t)(colon - text);
 	}
@@ -160,7 +163,9 @@ int image_ref_parse(struct image_ref *out, const char *text, struct err *err)
 			err, text, "the part before the first '/' is a host, perhaps with a port");
 	bool is_official = strcmp(host, hub) == 0 && !strchr(path, '/');
 	int n = snprintf(out->path, sizeof out->path, "%s%s", is_official ? library : "", path);
-	if (n < 0 || (size_t)n >= sizeof out->path || !is_path(out->path))
+	if (n < 0 || (size_t)n >= sizeof out->path)
+		return fail(err, text, "it is too long");
+	if (!is_path(out->path))
 		return fail(err, text,
 			"write [HOST[:PORT]/]NAME[:TAG], the name in lower-case letters, digits, '.', '_' "
 			"and '-'");

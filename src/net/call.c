@@ -396,6 +396,7 @@ static bool set_all(struct net_call *c, const struct net_request *q)
 	c->easy = curl->easy_init();
 	return c->easy && set_numbers(c, q) && set_texts(c, q) && set_body(c, q) &&
 		set_pass(c, q->pass) &&
+		(!q->is_direct || curl->easy_setopt(c->easy, CURLOPT_PROXY, "") == CURLE_OK) &&
 		curl->easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
 		curl->easy_setopt(c->easy, CURLOPT_XFERINFOFUNCTION, on_progress) == CURLE_OK;

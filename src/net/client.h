@@ -76,6 +76,7 @@ struct net_pass {
 
 struct net_request {
 	const struct net_pass *pass; /* NULL: the request is our own */
+	bool is_direct;		     /* use no proxy, whatever the environment says */
 	const char *method;	     /* NULL means POST if there is a body, otherwise GET */
 	const char *url;	     /* http or https */
 	const struct net_header *headers;

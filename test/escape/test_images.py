@@ -267,6 +267,17 @@ class Registries(Case):
                 self.assertNotIn("Authorization", headers, path)
                 self.assertNotIn("secret", path)
 
+    def test_T_IMAGE_LOGIN_goes_to_a_proxy(self):
+        """What goes to a registry of this host without TLS, a proxy would read."""
+        auth = os.path.join(self.state, "auth.json")
+        with Registry("me", "secret") as registry, Registry() as proxy:
+            registry.add("app", Image(layer({"a": b"1"})))
+            with open(auth, "w", encoding="ascii") as f:
+                json.dump({"auths": {registry.host: {"auth": base64.b64encode(b"me:secret").decode()}}}, f)
+            env = dict.fromkeys(("http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"), "http://" + proxy.host)
+            self.pull("app", registry=registry, env={"REGISTRY_AUTH_FILE": auth, **env})
+            self.assertEqual(proxy.asked, [])
+
     def test_T_IMAGE_LOGIN_goes_out_without_TLS(self):
         """A registry of this host sends on to a server of tokens, or of layers, that is not on this host."""
         auth = os.path.join(self.state, "auth.json")

@@ -103,7 +103,8 @@ class Registry:
         self.ignores_range = False
         self.sends_on = None    # where manifests are said to be
         self.raw = None         # all that it sends
-        self.says = None        # the body of an answer with status 400
+        self.says = None        # the body of answers with this status:
+        self.status = 418
         self.endless = False    # layers are longer than they are
         self.accepts = True     # the token that it has given itself
         self.realm = None       # the URL of the server of tokens, if it is another
@@ -197,7 +198,7 @@ class Registry:
         elif not found:
             self.say(to, 404, b"{}")
         elif self.says:
-            self.say(to, 418, self.says)
+            self.say(to, self.status, self.says)
         elif self.sends_on is not None:
             self.say(to, 307, Location=self.sends_on)
         elif found[2] == "manifests":

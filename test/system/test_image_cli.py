@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`retort image` as people use it: several images at a time, messages, a terminal, and directories that others change."""
 
+import base64
 import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 import web  # noqa: E402
 from image_case import Case  # noqa: E402
-from registry_fake import ARCHITECTURE, Image, Registry, layer  # noqa: E402
+from registry_fake import ARCHITECTURE, Image, Registry, archive, entry, layer  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
 IDENTITY = "user"
@@ -67,6 +69,16 @@ class Directories(Local):
 
 
 
+    def test_fifos_and_devices(self):
+        where = self.system({"a": b"1"})
+        os.mkfifo(os.path.join(where, "fifo"))
+        if harness.IS_ROOT:
+            os.mknod(os.path.join(where, "null"), 0o20666, os.makedev(1, 3))
+        about = self.take(where, "system")
+        self.assertEqual(about["layers"][0]["left_out"], int(harness.IS_ROOT))
+        self.assertTrue(stat.S_ISFIFO(os.lstat(os.path.join(self.tree(about), "fifo")).st_mode))
+
+
 class Imports(Local):
     def test_a_relative_state(self):
         where = self.system({"a": b"1"})
@@ -102,6 +114,19 @@ class Imports(Local):
         for operand, hint in (("oci:x", "write the path alone, without oci:"), ("docker-archive:x.tar", "without docker-archive:"),
                               ("oci-archive:x", "without oci-archive:"), ("docker-daemon:x:1", "docker save IMAGE | retort image import -")):
             self.assertIn(hint, self.fails(2, "import", operand).err)
+
+    def test_stdin_by_its_path_and_pipes(self):
+        data = archive([(entry("a"), b"1")])
+        done = self.image("import", "/dev/stdin", "words", stdin=data)
+        self.assertEqual(done.status, 0, done)
+        fifo = os.path.join(self.state, "fifo")
+        os.mkfifo(fifo)
+        self.assertIn("neither a file nor a directory: let it come on stdin", self.fails(2, "import", fifo, "words").err)
+
+    def test_no_place(self):
+        done = harness.retort("image", "ls", env={"HOME": "", "XDG_STATE_HOME": "", "RETORT_STATE": ""})
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("no place for images: set HOME or XDG_STATE_HOME, or give --state DIR", done.err)
 
     def test_another_platform_of_a_file_is_named(self):
         where = self.system({"manifest.json": json.dumps([{"Config": "c", "RepoTags": ["a:1"], "Layers": []}]).encode(),
@@ -164,6 +189,13 @@ class Lists(Local):
             self.assertIn("no image debby:latest on this host: this host has debby:1, debby:2\n", self.fails(2, command, "debby").err)
         self.assertIn("retort image pull other:latest", self.fails(2, "inspect", "other").err)
 
+    def test_digests_as_others_write_them(self):
+        self.add("a")
+        digest = self.image("inspect", "a").json()["digest"]
+        for name in (digest, digest[:12], "sha256:" + digest, "sha256:" + digest[:12]):
+            self.assertEqual(self.image("inspect", name).json()["digest"], digest)
+        self.assertEqual(self.image("rm", "sha256:" + digest[:12]).status, 0)
+
     def test_sizes_are_the_same_everywhere(self):
         self.add("a")
         self.assertIn("2.92 KiB", self.image("ls").out)
@@ -192,7 +224,7 @@ class Pulls(Case):
         whole = self.registry.add("app", Image(layer({"a": b"1"})))
         self.pull("app@" + whole)
         out = self.image("ls").out
-        self.assertIn(f"{self.name('app')}@{whole[:19]}  {whole[7:19]}  ", out)
+        self.assertIn(f"{self.name('app')}@{whole[:19]}…  {whole[7:19]}  ", out)
         self.assertEqual(self.names(), [self.name("app@" + whole)])
 
     def test_pull_goes_on_after_a_failure(self):
@@ -236,6 +268,42 @@ class Pulls(Case):
                 self.assertEqual(self.image("pull", name, "--mirror", mirror).status, 0, mirror)
                 self.image("rm", "words")
 
+    def test_two_mirrors(self):
+        done = self.image("pull", "words", "--mirror", "localhost:1", "--mirror", "index.docker.io=localhost:2")
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("there are two mirrors for docker.io: keep one of them", done.err)
+
+    def test_names_of_hosts_that_cannot_be(self):
+        for name, text in (("localhost:99999/x", "perhaps with a port"), ("a" * 300, "it is too long"), ("h.io/" + "a" * 300, "it is too long")):
+            done = self.image("pull", name)
+            self.assertEqual(done.status, 2, done)
+            self.assertIn(text, done.err)
+
+    def test_a_login_that_cannot_be_read(self):
+        auth = os.path.join(self.state, "auth.json")
+        for text in ("%%%", base64.b64encode(b"no colon").decode()):
+            with open(auth, "w", encoding="ascii") as f:
+                json.dump({"auths": {self.registry.host: {"auth": text}}}, f)
+            done = self.image("pull", self.name("app"), env={"REGISTRY_AUTH_FILE": auth})
+            self.assertEqual(done.status, 2, done)
+            self.assertIn(f"the login for {self.registry.host} cannot be read: log in again", done.err)
+
+    def test_a_registry_that_answers_400(self):
+        """That of a server of TLS is no JSON."""
+        self.registry.status, self.registry.says = 400, b'{"errors": [{"message": "no"}]}'
+        self.refuses(4, "status 400: no")
+
+    def test_waiting_for_another_pull(self):
+        self.registry.add("app", Image(layer({"a": BIG})))
+        self.registry.slow = threading.Event()
+        first = self.terminal("pull", self.name("app"), columns=120)
+        first.wait("downloading")
+        self.assertTrue(web.wait(lambda: self.downloads() != []))
+        second = self.terminal("pull", self.name("app"), columns=120)
+        second.wait("waiting for another pull")
+        self.registry.slow.set()
+        self.assertEqual((first.end(), second.end()), (0, 0))
+
     def test_progress_in_lines(self):
         base = layer({"a": b"1"})
         self.registry.add("one", Image(base))
@@ -250,7 +318,7 @@ class Pulls(Case):
         for columns in (20, 40, 80, 200):
             self.registry.slow = threading.Event()
             terminal = self.terminal("pull", self.name("app"), columns=columns)
-            terminal.wait_until(lambda t=terminal: b" of 3 MiB" in t.out)
+            terminal.wait_until(lambda t=terminal: b"MiB" in t.out)
             self.registry.slow.set()
             self.assertEqual(terminal.end(), 0, terminal.out)
             self.image("rm", self.name("app"))

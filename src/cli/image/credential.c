@@ -89,22 +89,30 @@ static json_t *login(const char *user, const char *secret)
 	return out;
 }
 
-/* Take an entry of "auths" to pieces. Returns: NULL: it has no login. */
-static json_t *read_entry(const json_t *entry)
+static int fail_entry(const char *host, struct err *err)
+{
+	(void)err_set(err, ERR_USAGE, "the login for %.100s cannot be read", host);
+	return err_hint(
+		err, "log in again: docker login %.60s, or: podman login %.60s", host, host);
+}
+
+/* Take an entry of "auths" to pieces. *@out: NULL: it has no login. */
+static int read_entry(const json_t *entry, const char *host, json_t **out, struct err *err)
 {
 	cleanup_wipe_buf struct buf plain = BUF_INIT(SECRET_BYTES);
 	const char *auth = json_get_text(entry, "auth");
 	const char *token = json_get_text(entry, "identitytoken");
-	struct err err;
 	if (token[0])
-		return login("", token);
-	if (!auth[0] || base64_read(&plain, auth, strlen(auth), &err) < 0)
-		return NULL;
-	char *colon = plain.bytes ? memchr(plain.data, ':', plain.bytes) : NULL;
+		*out = login("", token);
+	if (token[0] || !auth[0])
+		return 0;
+	bool is_text = base64_read(&plain, auth, strlen(auth), err) == 0;
+	char *colon = is_text && plain.bytes ? memchr(plain.data, ':', plain.bytes) : NULL;
 	if (!colon)
-		return NULL;
+		return fail_entry(host, err);
 	*colon = '\0';
-	return login(plain.data, colon + 1);
+	*out = login(plain.data, colon + 1);
+	return 0;
 }
 
 /* Find the login in the object of a file. *@out stays NULL if the file has none. */
@@ -117,8 +125,11 @@ static int search(const json_t *root, const char *host, json_t **out, struct err
 	const char *program = "";
 	for (size_t i = 0; i < ARRAY_LEN(keys) && !program[0]; i++)
 		program = json_get_text(helpers, keys[i]);
-	for (size_t i = 0; i < ARRAY_LEN(keys) && !program[0] && !*out; i++)
-		*out = read_entry(json_object_get(auths, keys[i]));
+	int r = 0;
+	for (size_t i = 0; i < ARRAY_LEN(keys) && !program[0] && !*out && r == 0; i++)
+		r = read_entry(json_object_get(auths, keys[i]), host, out, err);
+	if (r < 0)
+		return r;
 	if (!program[0] && !*out)
 		program = json_get_text(root, "credsStore");
 	if (*out || !is_program(program))

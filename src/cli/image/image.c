@@ -47,6 +47,9 @@ int image_begin(
 		return r;
 	const struct service_config config = {
 		.version = version_text, .layers_dir = xdg_layers_dir(run->args.state)};
+	if (!config.layers_dir)
+		return err_fail(err, ERR_USAGE, "set HOME or XDG_STATE_HOME, or give --state DIR",
+			"there is no place for images");
 	run->engine = own_engine_start(&config, &run->client, err);
 	if (run->engine > 0)
 		return 1;
@@ -117,7 +120,7 @@ int image_say(const struct image_run *run, const json_t *result)
 const struct cmd_exit image_exits[IMAGE_EXITS] = {
 	{"0", "done"},
 	{"1", "failed"},
-	{"2", "usage error: a wrong option, value or name"},
+	{"2", "usage error: a wrong option, value or name; what cannot be read, or is too large"},
 	{"125", "the engine could not be started, or has ended"},
 	{"130", "interrupted"},
 };

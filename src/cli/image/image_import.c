@@ -74,8 +74,12 @@ static int read_stdin(const struct image_run *run, const struct spool *to, struc
 		if (n < 0)
 			return err_sys(err, ERR_IO, errno, "read stdin");
 		int r = fd_write_all(to->fd, chunk, (size_t)n);
-		if (r < 0)
-			return err_sys(err, file_code(-r), -r, "write to %.150s", to->path);
+		if (r < 0) {
+			(void)err_sys(err, file_code(-r), -r, "write to %.150s", to->path);
+			return r == -ENOSPC
+				? err_hint(err, "free some, for example with: retort image prune")
+				: r;
+		}
 		bytes += (uint64_t)n;
 		if (is_shown && (told == 0 || timer_since(told) >= TELL_MS)) {
 			told = timer_now();
@@ -148,7 +152,7 @@ static int find_source(const struct image_run *run, const char *path, struct spo
 	char out[PATH_MAX], struct err *err)
 {
 	struct stat st;
-	bool is_stdin = strcmp(path, "-") == 0;
+	bool is_stdin = strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0;
 	if (is_stdin && term_is(STDIN_FILENO))
 		return err_fail(err, ERR_USAGE, "docker save app | retort image import -",
 			"stdin is a terminal");
@@ -157,6 +161,10 @@ static int find_source(const struct image_run *run, const char *path, struct spo
 		hint_transport(path, err);
 		return r;
 	}
+	if (!is_stdin && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return err_fail(err, ERR_USAGE,
+			"let it come on stdin: retort image import - < PATH",
+			"%.150s is neither a file nor a directory", path);
 	if (!is_stdin) {
 		int is_layout = S_ISDIR(st.st_mode) ? look_into(run, out, err) : 1;
 		if (is_layout != 0)

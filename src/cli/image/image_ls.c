@@ -14,13 +14,13 @@ enum { DIGEST_SHOWN = 12, NAMES_BYTES = 200 };
 
 /* ---- retort image ls ---- */
 
-/* Add the name of an image. Of a digest, as many digits as are shown elsewhere are enough. */
+/* Add the name of an image. Of a digest, there are as many digits as elsewhere. */
 static void add_name(struct grid *grid, const char *name)
 {
 	static const char mark[] = "@sha256:";
 	const char *at = strstr(name, mark);
 	size_t bytes = at ? (size_t)(at - name) + sizeof mark - 1 + DIGEST_SHOWN : strlen(name);
-	grid_add_bytes(grid, name, bytes);
+	grid_addf(grid, "%.*s%s", (int)bytes, name, at ? "…" : "");
 }
 
 static int print_table(const json_t *rows)

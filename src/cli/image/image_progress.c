@@ -11,14 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAR_COLUMNS = 24, BAR_COLUMNS_MIN = 6, NAME_COLUMNS = 40, NAME_COLUMNS_MIN = 8 };
+enum {
+	BAR_COLUMNS = 24,
+	BAR_COLUMNS_MIN = 6,
+	NAME_COLUMNS = 40,
+	NAME_COLUMNS_MIN = 8,
+	NARROW_COLUMNS = 60
+};
 
 /* What all layers have done. Half of the work for a layer is to download it, and half is to unpack
  * it. */
 struct sums {
 	double part;
 	uint64_t moved, bytes;
-	bool is_downloading, is_checking;
+	bool is_downloading, is_checking, is_unpacking, is_waiting;
 };
 
 static struct sums sum_up(const struct image_progress *p)
@@ -32,6 +38,8 @@ static struct sums sum_up(const struct image_progress *p)
 		bool is_unpacking = l->phase == 'u';
 		s.is_downloading |= l->phase == 'd' && l->moved < l->bytes;
 		s.is_checking |= l->phase == 'c';
+		s.is_waiting |= l->phase == 'w';
+		s.is_unpacking |= is_unpacking && l->moved < l->bytes;
 		s.bytes += l->bytes;
 		s.moved += is_unpacking ? l->bytes : l->moved;
 		done += (double)l->bytes * (is_unpacking ? unpacked : part / 2);
@@ -62,19 +70,28 @@ static void add_bar(struct buf *line, double part, size_t columns)
 	buf_add(line, "]");
 }
 
+static const char *word_for(const struct sums *s)
+{
+	if (s->is_downloading)
+		return "downloading";
+	if (s->is_checking)
+		return "checking";
+	/* Another engine is at the layers. */
+	return s->is_waiting && !s->is_unpacking ? "waiting for another pull" : "unpacking";
+}
+
 /* Write the line: what there is room for of "NAME [####....] 5.0 MiB of 10.0 MiB, unpacking". */
 static void draw(struct image_progress *p)
 {
 	cleanup_buf struct buf line = BUF_INIT(4 * TERM_COLUMNS_MAX);
 	const struct sums s = sum_up(p);
 	char tail[96];
-	int n = snprintf(tail, sizeof tail, " %s of %s, %s", num_format_bytes(s.moved).text,
-		num_format_bytes(s.bytes).text,
-		s.is_downloading	? "downloading"
-			: s.is_checking ? "checking"
-					: "unpacking");
 	/* A line that fills the last column makes some terminals go on to the next line. */
 	size_t columns = (size_t)term_columns(STDERR_FILENO) - 1, bar = 0;
+	bool is_narrow = columns < NARROW_COLUMNS;
+	int n = snprintf(tail, sizeof tail, " %s%s%s, %s", num_format_bytes(s.moved).text,
+		is_narrow ? "" : " of ", is_narrow ? "" : num_format_bytes(s.bytes).text,
+		word_for(&s));
 	size_t left = n > 0 && columns > (size_t)n ? columns - (size_t)n : 0;
 	size_t name = MIN(utf8_count(p->name, strlen(p->name)), (size_t)NAME_COLUMNS);
 	if (left >= MIN(name, (size_t)NAME_COLUMNS_MIN) + BAR_COLUMNS_MIN + 3) {

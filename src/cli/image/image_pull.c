@@ -62,11 +62,11 @@ static int read_mirror(struct mirror *out, const char *row, struct err *err)
 	return 0;
 }
 
-/* Find the mirror for the registry @host. Returns: whether there is one. */
-static bool find_mirror(struct mirror *out, const struct opt_list *rows, const char *host)
+/* Find the mirror for the registry @host among the first @n rows. Returns: whether there is one. */
+static bool find_mirror(struct mirror *out, const struct opt_list *rows, size_t n, const char *host)
 {
 	struct err ignored;
-	for (size_t i = 0; i < rows->n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (read_mirror(out, rows->item[i], &ignored) == 0 &&
 			strcasecmp(out->registry, host) == 0)
 			return true;
@@ -97,7 +97,7 @@ static int make_params(
 	json_put_text(params, "name", name);
 	json_put_bool(params, "stream", !run->args.quiet);
 	int r = add_login(params, host, "user", "secret", err);
-	if (r < 0 || !find_mirror(&mirror, &run->args.mirrors, host))
+	if (r < 0 || !find_mirror(&mirror, &run->args.mirrors, run->args.mirrors.n, host))
 		return r;
 	json_put_text(params, "mirror", mirror.place);
 	snprintf(mirror_host, sizeof mirror_host, "%.*s", (int)strcspn(mirror.place, "/"),
@@ -131,13 +131,24 @@ static int check_platform(const char *wanted, struct err *err)
 		"boxes on this host run images for %s only, not for %.60s", here[0], wanted);
 }
 
+/* Return whether there is a mirror for the registry before row @n. */
+static bool has_mirror_before(const struct opt_list *rows, size_t n, const char *registry)
+{
+	struct mirror mirror;
+	return find_mirror(&mirror, rows, n, registry);
+}
+
 /* Look at the options, before any image is asked for. Returns: 1; or negative errno. */
 static int check_options(const struct image_args *args, struct err *err)
 {
 	struct mirror mirror;
 	int r = check_platform(args->platform, err);
-	for (size_t i = 0; r == 0 && i < args->mirrors.n; i++)
+	for (size_t i = 0; r == 0 && i < args->mirrors.n; i++) {
 		r = read_mirror(&mirror, args->mirrors.item[i], err);
+		if (r == 0 && has_mirror_before(&args->mirrors, i, mirror.registry))
+			r = err_fail(err, ERR_USAGE, "keep one of them",
+				"there are two mirrors for %.100s", mirror.registry);
+	}
 	return r < 0 ? r : 1;
 }
 
@@ -178,7 +189,7 @@ static const struct opt opts[] = {
 		.arg = "[REGISTRY=]HOST[:PORT][/PATH]",
 		.group = "Options",
 		.help = "ask this host first for images of the registry, docker.io if it is not "
-			"named (can be repeated)"},
+			"named; one mirror for each registry"},
 	{.name = "platform",
 		OPT_INTO_TEXT(struct image_args, platform),
 		.arg = "OS/ARCH",
@@ -205,7 +216,9 @@ static const struct cmd_example examples[] = {
 static const struct cmd_exit exits[] = {
 	{"0", "done"},
 	{"1", "failed, also if the registry is busy or what it sends is damaged"},
-	{"2", "usage error: a wrong option, value or name; no such image, or none for this host"},
+	{"2",
+		"usage error: a wrong option, value or name; no such image, or none for this host; "
+		"what cannot be read, or is too large"},
 	{"3", "the registry requires a login, or refuses it"},
 	{"4", "the registry cannot be reached, or does not answer as it should"},
 	{"125", "the engine could not be started, or has ended"},

@@ -85,16 +85,21 @@ static void add_escaped(struct buf *out, const char *text)
 	}
 }
 
-bool challenge_is_safe(const char *url, bool is_local)
+bool challenge_is_here(const char *url)
 {
 	char host[IMAGE_HOST_BYTES];
-	if (strncasecmp(url, "https://", 8) == 0)
-		return true;
-	if (!is_local || strncasecmp(url, "http://", 7) != 0)
+	const char *slashes = strstr(url, "://");
+	if (!slashes)
 		return false;
-	size_t n = strcspn(url + 7, "/?#");
-	snprintf(host, sizeof host, "%.*s", (int)MIN(n, sizeof host), url + 7);
+	size_t n = strcspn(slashes + 3, "/?#");
+	snprintf(host, sizeof host, "%.*s", (int)MIN(n, sizeof host), slashes + 3);
 	return n < sizeof host && !strchr(host, '@') && image_host_is_local(host);
+}
+
+bool challenge_is_safe(const char *url, bool is_local)
+{
+	return strncasecmp(url, "https://", 8) == 0 ||
+		(is_local && strncasecmp(url, "http://", 7) == 0 && challenge_is_here(url));
 }
 
 int challenge_url(const struct challenge *c, const char *path, bool is_local, char *out,

@@ -19,6 +19,8 @@ struct challenge {
  * Authentication Specification". Errors: ERR_AUTH: it asks for something else; ERR_UNREACHABLE. */
 int challenge_read(struct challenge *out, const char *header, struct err *err);
 
+/* Return whether the host of a URL is this host. */
+bool challenge_is_here(const char *url);
 /* Return whether a registry may send on to a URL: over TLS to everybody; if the registry @is_local,
  * also without TLS, but only to this host. */
 bool challenge_is_safe(const char *url, bool is_local);

@@ -377,7 +377,10 @@ static void on_unpacked(
 	if (m->is_ending) {
 		maybe_clean(m);
 	} else if (err) {
-		end(m, err);
+		struct err why = *err;
+		if (err->code == ERR_NO_SPACE)
+			part_hint_room(&why);
+		end(m, &why);
 	} else {
 		m->counts = *counts;
 		memcpy(m->diff, digest, sizeof m->diff);

@@ -325,6 +325,7 @@ static void look(struct intake *in)
 		}
 	}
 	if (r == -EWOULDBLOCK) {
+		tell(in, 0);
 		timer_start(&in->timer, on_again, AGAIN_MS, 0);
 		return;
 	}
@@ -379,7 +380,10 @@ static void on_unpacked(
 	if (in->is_closing) {
 		maybe_close(in);
 	} else if (err) {
-		fail(in, err);
+		struct err end = *err;
+		if (err->code == ERR_NO_SPACE)
+			part_hint_room(&end);
+		fail(in, &end);
 	} else if (strcmp(digest, in->order.diff) != 0) {
 		(void)err_set(&wrong, ERR_DAMAGED,
 			"the layer %.12s… of the image is not the one that its configuration names",

@@ -17,8 +17,6 @@
 
 enum { RANDOM_BYTES = sizeof "copy-" + 12 };
 
-static const char make_room[] = "free some, for example with: retort image prune";
-
 static int open_dir(const struct layer_store *s, bool is_made)
 {
 	return layer_open_place(s, "downloads", is_made);
@@ -72,19 +70,27 @@ bool part_is_ours(int fd)
 	return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+void part_hint_room(struct err *err)
+{
+	(void)err_hint(err, "free some, for example with: retort image prune");
+}
+
 int part_check_room(int fd, uint64_t bytes, struct err *err)
 {
 	struct statvfs fs;
 	if (fstatvfs(fd, &fs) < 0 || bytes / fs.f_frsize < fs.f_bavail)
 		return 0;
-	return err_fail(err, ERR_NO_SPACE, make_room,
-		"no room for %s: %s are free where the images are", num_format_bytes(bytes).text,
+	(void)err_set(err, ERR_NO_SPACE, "no room for %s: %s are free where the images are",
+		num_format_bytes(bytes).text,
 		num_format_bytes((uint64_t)fs.f_bavail * fs.f_frsize).text);
+	part_hint_room(err);
+	return -err_errno(err->code);
 }
 
 int part_fail(const struct layer_store *s, int sys, struct err *err)
 {
 	(void)err_sys(err, file_code(sys), sys, "write to %.150s/downloads", layer_store_dir(s));
-	return sys == ENOSPC || sys == EDQUOT ? err_hint(err, "%s", make_room)
-					      : -err_errno(err->code);
+	if (err->code == ERR_NO_SPACE)
+		part_hint_room(err);
+	return -err_errno(err->code);
 }

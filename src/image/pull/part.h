@@ -28,5 +28,7 @@ bool part_is_ours(int fd);
 
 /* Check that @bytes more fit there. Errors: ERR_NO_SPACE. */
 int part_check_room(int fd, uint64_t bytes, struct err *err);
+/* Add to an error that there was no room: how to make some. */
+void part_hint_room(struct err *err);
 /* Set @err: writing there has failed. @sys: errno. Returns: negative. */
 int part_fail(const struct layer_store *s, int sys, struct err *err);

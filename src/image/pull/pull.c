@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DOCUMENT_TRIES = 4, DOCUMENT_RETRY_MS = 1000 };
+enum { DOCUMENT_TRIES = 3, DOCUMENT_RETRY_MS = 1000 };
 
 enum pull_stage { PULL_MANIFEST, PULL_CONFIG, PULL_LAYERS };
 
@@ -112,8 +112,12 @@ static void on_end(uv_timer_t *timer)
 /* Say what the mirror has said, too. */
 static void add_mirror(struct pull *p)
 {
-	size_t n = strlen(p->err.msg);
-	snprintf(p->err.msg + n, sizeof p->err.msg - n, "; the mirror: %s", p->mirror_err.msg);
+	struct err both;
+	(void)err_set(
+		&both, p->err.code, "%.150s; the mirror: %.90s", p->err.msg, p->mirror_err.msg);
+	if (p->err.hint[0])
+		(void)err_hint(&both, "%s", p->err.hint);
+	p->err = both;
 }
 
 static void end(struct pull *p, const struct err *err)
@@ -246,6 +250,8 @@ static void on_document(void *arg, bool is_cut, uint64_t wait_ms, const struct e
 	struct pull *p = arg;
 	struct err wrong;
 	p->get = NULL;
+	if (p->is_ending) /* the timer is for the end now */
+		return;
 	if (err && is_cut && ++p->n_tries < DOCUMENT_TRIES) {
 		timer_start(&p->timer, on_retry,
 			wait_ms ? wait_ms : (uint64_t)DOCUMENT_RETRY_MS * p->n_tries, 0);

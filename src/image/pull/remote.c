@@ -26,7 +26,7 @@
 
 enum {
 	CONNECT_MS = 30000,
-	IDLE_MS = 60000,
+	IDLE_MS = 30000,
 	REDIRECTIONS_MAX = 6,
 	SAID_BYTES = 4096,
 	TOKEN_BYTES = 1 << 20,
@@ -265,6 +265,7 @@ static int ask_token(struct remote *r, const struct challenge *c, struct err *er
 	}
 	r->token_text = BUF_INIT(TOKEN_BYTES);
 	const struct net_request request = {.url = url,
+		.is_direct = challenge_is_here(url),
 		.headers = headers,
 		.n_headers = is_identity ? 2
 			: login		 ? 3
@@ -378,6 +379,13 @@ static int on_data(void *arg, const char *data, size_t bytes)
 	return 0;
 }
 
+/* Return whether an error is one that registries send, in JSON. */
+static bool is_of_registry(const struct remote_get *g)
+{
+	cleanup_json json_t *root = json_loadb(buf_str(&g->said), g->said.bytes, 0, NULL);
+	return json_object_get(root, "errors") != NULL;
+}
+
 /* Return whether the registry has sent what is no answer: headers without an end, a switch of
  * protocols. */
 static bool is_nonsense(const struct remote_get *g, const struct err *err)
@@ -394,7 +402,8 @@ static void on_done(void *arg, const struct net_result *result)
 	/* A registry of this host that speaks TLS says nothing, or "bad request", to what it gets
 	 * without. */
 	bool is_tls = r->is_plain && !g->is_foreign && !r->authorization &&
-		(result->status == 400 || (is_cut && result->status == 0));
+		((result->status == 400 && !is_of_registry(g)) ||
+			(result->end == NET_CUT && result->status == 0));
 	if (is_tls) {
 		r->is_plain = false;
 		g->url[0] = '\0';
@@ -441,6 +450,7 @@ static int start_get(struct remote_get *g, struct err *err)
 	buf_clear(&g->said);
 	g->n_logins = r->n_logins;
 	const struct net_request request = {.url = g->url,
+		.is_direct = challenge_is_here(g->url),
 		.headers = headers,
 		.n_headers = n,
 		.answer_max_bytes = g->order.max_bytes,
