@@ -145,7 +145,8 @@ int image_store_remove(struct layer_store *s, const char *name, struct err *err)
 	cleanup_fd int dir = layer_record_dir(s, LAYER_IMAGES, operator_of, false);
 	if (dir < 0 || unlinkat(dir, file, 0) < 0)
 		return err_sys(err, file_code(errno), errno, "remove image %.150s", name);
-	layer_sweep(s, 0, NULL);
+	struct err ignored; /* the layers go later */
+	(void)layer_sweep(s, 0, NULL, &ignored);
 	return 0;
 }
 
@@ -168,12 +169,12 @@ static bool prune_part(void *arg, int dir, const char *name)
 	return false;
 }
 
-void image_store_prune(struct layer_store *s, int64_t age_s, uint64_t *bytes)
+int image_store_prune(struct layer_store *s, int64_t age_s, uint64_t *bytes, struct err *err)
 {
 	struct pruning p = {.before = time(NULL) - (time_t)age_s, .bytes = bytes};
 	*bytes = 0;
 	cleanup_fd int parts = layer_open_place(s, "downloads", false);
 	if (parts >= 0)
 		(void)layer_each(parts, prune_part, &p);
-	layer_sweep(s, age_s, bytes);
+	return layer_sweep(s, age_s, bytes, err);
 }

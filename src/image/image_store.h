@@ -29,5 +29,5 @@ json_t *image_store_list(struct layer_store *s);
  * and the image has several names; ERR_IO, ERR_ACCESS. */
 int image_store_remove(struct layer_store *s, const char *name, struct err *err);
 /* Remove layers that nobody has, and parts of downloads, if they are older than @age_s. *@bytes:
- * their size. Blocks. */
-void image_store_prune(struct layer_store *s, int64_t age_s, uint64_t *bytes);
+ * their size. Blocks. Errors: those of layer_sweep(). */
+int image_store_prune(struct layer_store *s, int64_t age_s, uint64_t *bytes, struct err *err);

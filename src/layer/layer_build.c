@@ -20,11 +20,14 @@
 
 enum { RANDOM_BYTES = sizeof "building-" + 12, PLACE_TRIES = 1000, PLACE_WAIT_NS = 5000000 };
 
-/* Make and lock the directory of a build. Another engine may take it for abandoned before it is
- * locked, and remove it. */
+/* Make and lock the directory of a build. Nobody takes it for abandoned before it is locked. */
 static int make_dir(struct layer_build *b, int layers)
 {
 	char name[RANDOM_BYTES];
+	cleanup_fd int lock = layer_open_dir(layers, ".");
+	int r = lock < 0 ? lock : layer_lock(lock, LOCK_SH);
+	if (r < 0)
+		return r;
 	id_make(name, sizeof name, "building-");
 	if (mkdirat(layers, name, 0700) < 0)
 		return -errno;
@@ -61,7 +64,8 @@ int layer_build_begin(struct layer_build *b, struct layer_store *s, const char *
 		r = layer_check_count(s, owner, name, err);
 	if (r < 0)
 		return r;
-	layer_sweep(s, 0, NULL);
+	struct err ignored; /* what is left is swept another time */
+	(void)layer_sweep(s, 0, NULL, &ignored);
 	return layer_build_open(b, s, err);
 }
 
@@ -83,8 +87,9 @@ static bool remove_beside(void *arg, int dir, const char *name)
 static int try_place(struct layer_build *b, int layers, const char *digest)
 {
 	cleanup_fd int lock = layer_open_dir(layers, ".");
-	if (lock < 0 || flock(lock, LOCK_SH) < 0)
-		return lock < 0 ? lock : -errno;
+	int r = lock < 0 ? lock : layer_lock(lock, LOCK_SH);
+	if (r < 0)
+		return r;
 	if (renameat(layers, strrchr(b->path, '/') + 1, layers, digest) == 0) {
 		/* It is complete, so others may use it. They cannot take it away meanwhile. */
 		(void)flock(b->dir_fd, LOCK_SH);
@@ -130,9 +135,10 @@ int layer_build_commit(struct layer_build *b, const char *digest, const char *ow
 	if (r < 0)
 		return r;
 	r = layer_record_put(b->store, LAYER_TEMPLATES, owner, file, about, err);
-	if (r < 0 && b->other_fd < 0) {
-		cleanup_fd int layers = layer_open_layers(b->store, false);
-		layer_drop(b->store, layers, digest, b->dir_fd, NULL);
+	if (r < 0) {
+		struct err ignored;
+		fd_close(&b->dir_fd); /* nobody needs it now */
+		(void)layer_sweep(b->store, 0, NULL, &ignored);
 	}
 	return r;
 }
@@ -142,8 +148,10 @@ void layer_build_end(struct layer_build *b)
 	bool is_placed = b->tree_fd < 0;
 	cleanup_fd int layers =
 		b->dir_fd >= 0 && !is_placed ? layer_open_layers(b->store, false) : -1;
-	if (layers >= 0)
-		layer_drop(b->store, layers, strrchr(b->path, '/') + 1, b->dir_fd, NULL);
+	if (layers >= 0) {
+		(void)layer_clear(b->dir_fd);
+		(void)unlinkat(layers, strrchr(b->path, '/') + 1, AT_REMOVEDIR);
+	}
 	fd_close(&b->tree_fd);
 	fd_close(&b->dir_fd);
 	fd_close(&b->other_fd);

@@ -9,8 +9,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOCK_TRIES = 600, LOCK_WAIT_NS = 5000000 };
 
 int layer_open_dir(int at, const char *path)
 {
@@ -38,19 +42,33 @@ bool layer_is_named(int dir, const char *name, int fd)
 		at.st_dev == st.st_dev && at.st_ino == st.st_ino;
 }
 
-bool layer_each(int dir, bool (*row)(void *arg, int dir, const char *name), void *arg)
+int layer_lock(int fd, int how)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, how | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		(void)nanosleep(&(struct timespec){.tv_nsec = LOCK_WAIT_NS}, NULL);
+	}
+	return -EBUSY;
+}
+
+int layer_each(int dir, bool (*row)(void *arg, int dir, const char *name), void *arg)
 {
 	int copy = layer_open_dir(dir, ".");
 	DIR *list = copy < 0 ? NULL : fdopendir(copy);
 	const struct dirent *entry;
 	bool is_done = false;
+	int sys = errno;
 	if (!list) {
 		fd_close(&copy);
-		return false;
+		return copy < 0 ? copy : -sys;
 	}
-	while (!is_done && (entry = readdir(list)))
+	for (errno = 0; !is_done && (entry = readdir(list)); errno = 0)
 		if (entry->d_name[0] != '.')
 			is_done = row(arg, dir, entry->d_name);
+	sys = is_done ? 0 : errno;
 	(void)closedir(list);
-	return is_done;
+	return -sys;
 }

@@ -16,6 +16,10 @@ int layer_open_layers(const struct layer_store *s, bool is_made);
 /* Return whether @fd still is what @name names in the directory @dir. */
 bool layer_is_named(int dir, const char *name, int fd);
 
+/* Lock the open directory as flock(2) does, and wait for a few seconds at most: its owner may have
+ * been stopped. Returns: 0; -EBUSY; or another negative errno. */
+int layer_lock(int fd, int how);
+
 /* Call @row for each name in the directory @dir that does not begin with '.', until it returns
- * true. Returns: whether it did. */
-bool layer_each(int dir, bool (*row)(void *arg, int dir, const char *name), void *arg);
+ * true. Returns: 0, or negative errno: not all names have been read. */
+int layer_each(int dir, bool (*row)(void *arg, int dir, const char *name), void *arg);

@@ -47,17 +47,27 @@ static bool is_whole(const json_t *about)
 	return json_array_size(layers) > 0;
 }
 
-json_t *layer_record_read(int dir, const char *file)
+/* Read a record. *@out: NULL: it is damaged. Returns: 0 or negative errno. */
+static int load(int dir, const char *file, json_t **out)
 {
 	cleanup_buf struct buf text = BUF_INIT(LAYER_ABOUT_BYTES);
+	*out = NULL;
 	cleanup_fd int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || file_read_fd(&text, fd) < 0)
-		return NULL;
+	int r = fd < 0 ? -errno : file_read_fd(&text, fd);
+	if (r < 0)
+		return r == -E2BIG ? 0 : r;
 	json_t *about = json_loadb(buf_str(&text), text.bytes, 0, NULL);
 	if (about && is_whole(about))
-		return about;
-	json_decref(about);
-	return NULL;
+		*out = about;
+	else
+		json_decref(about);
+	return 0;
+}
+
+json_t *layer_record_read(int dir, const char *file)
+{
+	json_t *about;
+	return load(dir, file, &about) < 0 ? NULL : about;
 }
 
 static bool list_row(void *arg, int dir, const char *name)
@@ -94,39 +104,57 @@ json_t *layer_record_list(struct layer_store *s, enum layer_kind kind, const cha
 
 /* ---- layers that records have ---- */
 
+struct collecting {
+	json_t *digests;
+	int result;
+};
+
+/* Return whether to end: @r is an error, but not that something has been removed meanwhile, or is no
+ * file or directory of ours. */
+static bool fails(struct collecting *c, int r)
+{
+	bool is_none = r == -ENOENT || r == -ENOTDIR || r == -EISDIR || r == -ELOOP;
+	c->result = is_none ? 0 : r;
+	return c->result < 0;
+}
+
 static bool collect(void *arg, int dir, const char *name)
 {
-	cleanup_json json_t *about = layer_record_read(dir, name);
+	struct collecting *c = arg;
+	cleanup_json json_t *about = NULL;
+	if (fails(c, load(dir, name, &about)))
+		return true;
 	const json_t *layers = json_object_get(about, "layers"), *layer;
 	size_t i;
 	json_array_foreach(json_unconst(layers), i, layer)
-		json_put_bool(arg, json_get_text(layer, "digest"), true);
+		json_put_bool(c->digests, json_get_text(layer, "digest"), true);
 	if (about && !layers)
-		json_put_bool(arg, json_get_text(about, "layer"), true);
+		json_put_bool(c->digests, json_get_text(about, "layer"), true);
 	return false;
 }
 
 static bool collect_owner(void *arg, int dir, const char *name)
 {
+	struct collecting *c = arg;
 	cleanup_fd int owner = layer_open_dir(dir, name);
-	return owner >= 0 && layer_each(owner, collect, arg);
+	int r = owner < 0 ? owner : layer_each(owner, collect, c);
+	return c->result < 0 || fails(c, r);
 }
 
-json_t *layer_all_wanted(const struct layer_store *s)
+int layer_all_wanted(const struct layer_store *s, json_t **out, struct err *err)
 {
-	json_t *digests = json_need(json_object());
-	for (int kind = 0; kind < LAYER_KIND_END_; kind++) {
+	cleanup_json json_t *digests = json_need(json_object());
+	struct collecting c = {.digests = digests};
+	for (int kind = 0; kind < LAYER_KIND_END_ && c.result == 0; kind++) {
 		cleanup_fd int dir = layer_open_place(s, kind_dirs[kind], false);
-		if (dir >= 0)
-			(void)layer_each(dir, collect_owner, digests);
+		int r = dir < 0 ? dir : layer_each(dir, collect_owner, &c);
+		if (c.result == 0)
+			(void)fails(&c, r);
 	}
-	return digests;
-}
-
-bool layer_is_wanted(const struct layer_store *s, const char *digest)
-{
-	cleanup_json json_t *digests = layer_all_wanted(s);
-	return json_object_get(digests, digest) != NULL;
+	*out = c.result == 0 ? json_incref(digests) : NULL;
+	return c.result < 0 ? err_sys(err, file_code(-c.result), -c.result,
+				      "not all records of layers can be read, so none is removed")
+			    : 0;
 }
 
 /* ---- writing ---- */
@@ -184,8 +212,8 @@ int layer_record_put(struct layer_store *s, enum layer_kind kind, const char *ow
 	if (!text)
 		return -err_errno(err->code);
 	int r = MIN(dir, 0);
-	if (r == 0 && flock(dir, LOCK_SH) < 0) /* see sweep_owner() */
-		r = -errno;
+	if (r == 0)
+		r = layer_lock(dir, LOCK_SH); /* see sweep_owner() */
 	if (r == 0)
 		r = file_put(dir, file, text, strlen(text), 0600, FILE_PUT_SYNC);
 	free(text);

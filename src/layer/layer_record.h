@@ -26,9 +26,9 @@ json_t *layer_record_list(struct layer_store *s, enum layer_kind kind, const cha
  * Blocks. Errors: ERR_LIMIT: it is larger than LAYER_ABOUT_BYTES; ERR_IO, ERR_NO_SPACE. */
 int layer_record_put(struct layer_store *s, enum layer_kind kind, const char *owner,
 	const char *file, const json_t *about, struct err *err);
-/* Return the digests of all layers that a record of any owner has, as the members of an object.
- * Owns: the caller decrefs. */
-json_t *layer_all_wanted(const struct layer_store *s);
-bool layer_is_wanted(const struct layer_store *s, const char *digest);
+/* Find the digests of all layers that a record of any owner has: the members of the object *@out,
+ * which the caller decrefs. Damaged records have none. Errors: a record cannot be read: ERR_ACCESS,
+ * ERR_IO. */
+int layer_all_wanted(const struct layer_store *s, json_t **out, struct err *err);
 /* Remove the temporary files of engines that were killed while they wrote a record. */
 void layer_record_sweep(const struct layer_store *s);

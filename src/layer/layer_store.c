@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RANDOM_BYTES = sizeof "building-" + 12, STATE_BYTES = PATH_MAX - 200 };
+enum { RANDOM_BYTES = sizeof "building-" + 12, STATE_BYTES = PATH_MAX - 200, BATCH = 16 };
 
 struct layer_store {
 	char state[STATE_BYTES];
@@ -59,11 +59,23 @@ bool layer_is_digest(const char *text)
 
 /* ---- the removal of what nobody needs ---- */
 
+/* What may be removed is taken in batches: each has its lock before the records are read, so that
+ * nobody can give it to a record after that. */
+struct candidate {
+	char name[DIGEST_BYTES];
+	int fd; /* with the lock */
+};
+
 struct sweep {
-	const struct layer_store *store;
-	const json_t *wanted;
-	time_t before;	 /* layers that were built later stay */
-	uint64_t *bytes; /* of what was removed, or NULL: nobody asks */
+	struct layer_store *store;
+	int layers;
+	const json_t *wanted; /* when the sweep began */
+	time_t before;	      /* layers that were built later stay */
+	uint64_t *bytes;      /* of what was removed, or NULL: nobody asks */
+	struct candidate batch[BATCH];
+	size_t n;
+	int result;
+	struct err *err;
 };
 
 static void add_size(uint64_t *bytes, int fd)
@@ -74,60 +86,91 @@ static void add_size(uint64_t *bytes, int fd)
 	*bytes += sum.bytes;
 }
 
-/* Take the directory @name from the layers, if nobody uses or wants it: it gets the name @aside.
- * What has a digest as its name has to be complete. Nobody puts a layer into its place meanwhile,
- * see layer_build_place(). Returns: whether it was taken; the lock is exclusive then. */
-static bool take_aside(
-	const struct layer_store *s, int layers, const char *name, int fd, char aside[RANDOM_BYTES])
+/* Lock the candidates that nobody uses. Nobody puts a layer into its place meanwhile: its lock is
+ * not changed in one step. */
+static int lock_batch(struct sweep *s)
 {
-	cleanup_fd int lock = layer_open_dir(layers, ".");
-	if (lock < 0 || flock(lock, LOCK_EX) < 0)
-		return false;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !layer_is_named(layers, name, fd))
-		return false;
-	/* Who gives a layer to a record has a lock until the record is written, which may have
-	 * happened meanwhile. */
-	if (layer_is_digest(name) && layer_is_wanted(s, name))
-		return false;
-	id_make(aside, RANDOM_BYTES, "building-");
-	return renameat(layers, name, layers, aside) == 0;
+	cleanup_fd int lock = layer_open_dir(s->layers, ".");
+	int r = lock < 0 ? lock : layer_lock(lock, LOCK_EX);
+	for (size_t i = 0; r == 0 && i < s->n; i++) {
+		struct candidate *c = &s->batch[i];
+		if (flock(c->fd, LOCK_EX | LOCK_NB) < 0 ||
+			!layer_is_named(s->layers, c->name, c->fd))
+			fd_close(&c->fd);
+	}
+	return r < 0
+		? err_sys(s->err, r == -EBUSY ? ERR_BUSY : file_code(-r), -r, "lock the layers")
+		: 0;
 }
 
-void layer_drop(const struct layer_store *s, int layers, const char *name, int fd, uint64_t *bytes)
+static void remove_layer(const struct sweep *s, struct candidate *c)
 {
 	char aside[RANDOM_BYTES];
-	if (!take_aside(s, layers, name, fd, aside))
+	/* What has a digest as its name has to be complete. */
+	id_make(aside, sizeof aside, "building-");
+	if (c->fd < 0 || renameat(s->layers, c->name, s->layers, aside) < 0)
 		return;
-	if (bytes)
-		add_size(bytes, fd);
-	(void)layer_clear(fd);
-	(void)unlinkat(layers, aside, AT_REMOVEDIR);
+	if (s->bytes)
+		add_size(s->bytes, c->fd);
+	(void)layer_clear(c->fd);
+	(void)unlinkat(s->layers, aside, AT_REMOVEDIR);
+}
+
+static void sweep_batch(struct sweep *s)
+{
+	cleanup_json json_t *wanted = NULL;
+	int r = lock_batch(s);
+	r = r < 0 ? r : layer_all_wanted(s->store, &wanted, s->err);
+	for (size_t i = 0; i < s->n; i++) {
+		struct candidate *c = &s->batch[i];
+		if (r == 0 && !json_object_get(wanted, c->name))
+			remove_layer(s, c);
+		fd_close(&c->fd);
+	}
+	s->n = 0;
+	s->result = r;
 }
 
 static bool sweep_row(void *arg, int layers, const char *name)
 {
-	const struct sweep *s = arg;
+	struct sweep *s = arg;
 	struct stat st;
 	bool is_layer = layer_is_digest(name);
-	if (!is_layer && strncmp(name, "building-", 9) != 0)
-		return false;
-	if (is_layer && json_object_get(s->wanted, name))
+	bool is_build = strncmp(name, "building-", 9) == 0 && strlen(name) < DIGEST_BYTES;
+	if ((!is_layer && !is_build) || json_object_get(s->wanted, name))
 		return false;
 	cleanup_fd int fd = layer_open_dir(layers, name);
 	if (fd < 0 || fstat(fd, &st) < 0 || (is_layer && st.st_mtime > s->before))
 		return false;
-	layer_drop(s->store, layers, name, fd, s->bytes);
-	return false;
+	struct candidate *c = &s->batch[s->n++];
+	snprintf(c->name, sizeof c->name, "%s", name);
+	c->fd = take_fd(fd);
+	if (s->n == BATCH)
+		sweep_batch(s);
+	return s->result < 0;
 }
 
-void layer_sweep(struct layer_store *s, int64_t age_s, uint64_t *bytes)
+int layer_sweep(struct layer_store *store, int64_t age_s, uint64_t *bytes, struct err *err)
 {
-	cleanup_fd int layers = layer_open_layers(s, false);
-	cleanup_json json_t *wanted = layers >= 0 ? layer_all_wanted(s) : NULL;
-	struct sweep sweep = {s, wanted, time(NULL) - (time_t)age_s, bytes};
-	if (layers >= 0)
-		(void)layer_each(layers, sweep_row, &sweep);
-	layer_record_sweep(s);
+	cleanup_json json_t *wanted = NULL;
+	cleanup_fd int layers = layer_open_layers(store, false);
+	if (layers == -ENOENT)
+		return 0;
+	if (layers < 0)
+		return err_sys(err, file_code(-layers), -layers, "read the layers");
+	struct sweep s = {.store = store,
+		.layers = layers,
+		.before = time(NULL) - (time_t)age_s,
+		.bytes = bytes,
+		.err = err};
+	s.result = layer_all_wanted(store, &wanted, err);
+	s.wanted = wanted;
+	if (s.result == 0)
+		(void)layer_each(layers, sweep_row, &s);
+	if (s.result == 0)
+		sweep_batch(&s);
+	layer_record_sweep(store);
+	return s.result;
 }
 
 /* ---- using a layer ---- */
@@ -136,8 +179,11 @@ int layer_use(struct layer_use *out, struct layer_store *s, const char *digest, 
 {
 	*out = LAYER_USE_INIT;
 	cleanup_fd int layers = layer_open_layers(s, false);
-	cleanup_fd int fd =
-		layers < 0 || !layer_is_digest(digest) ? -1 : layer_open_dir(layers, digest);
+	cleanup_fd int fd = layers < 0	  ? layers
+		: layer_is_digest(digest) ? layer_open_dir(layers, digest)
+					  : -ENOENT;
+	if (fd < 0 && fd != -ENOENT)
+		return err_sys(err, file_code(-fd), -fd, "open the layer %.12s…", digest);
 	if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return err_fail(err, ERR_BUSY, "try again in a moment",
 			"the layer %.12s… is being built or removed", digest);

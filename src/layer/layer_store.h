@@ -13,8 +13,9 @@
  * its directory, who builds one an exclusive lock, which becomes a shared one when the layer gets
  * its name. A layer without a record and without a lock is removed by whoever next builds or
  * removes something, and so are builds without a lock: their engine was killed. What has a digest
- * as its name is complete. Whoever gives or takes these names has a lock on layers/ for this
- * moment: a shared one to give, an exclusive one to take. Nobody waits for anything else then.
+ * as its name is complete. Whoever gives such a name has a shared lock on layers/ for this moment,
+ * since the kernel changes a lock in two steps; whoever locks what is to be removed, an exclusive
+ * one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,15 +52,14 @@ struct layer_use {
 #define LAYER_USE_INIT ((struct layer_use){.lock_fd = -1})
 
 /* Use the layer of this digest. Owns: the caller calls layer_use_end(). Errors:
- * ERR_NOT_FOUND, ERR_BUSY. */
+ * ERR_NOT_FOUND, ERR_BUSY, ERR_IO, ERR_ACCESS. */
 int layer_use(struct layer_use *out, struct layer_store *s, const char *digest, struct err *err);
 void layer_use_end(struct layer_use *use);
 
 /* ---- for the other files of the module ---- */
 
-/* Remove the directory @name of the layers, which is open as @fd, unless a record has it or
- * somebody else uses it. Add the size of its files to *@bytes, unless that is NULL. */
-void layer_drop(const struct layer_store *s, int layers, const char *name, int fd, uint64_t *bytes);
 /* Remove the layers that no record has, nobody uses and that are older than @age_s, and what
- * engines have left that were killed. *@bytes: as layer_drop(). */
-void layer_sweep(struct layer_store *s, int64_t age_s, uint64_t *bytes);
+ * engines have left that were killed. Add the size of their files to *@bytes, unless that is NULL.
+ * Errors: ERR_ACCESS, ERR_IO, ERR_BUSY: not all records can be read, or another engine has stopped;
+ * then nothing more is removed. */
+int layer_sweep(struct layer_store *s, int64_t age_s, uint64_t *bytes, struct err *err);

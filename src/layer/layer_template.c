@@ -69,10 +69,13 @@ int layer_store_remove(struct layer_store *s, const char *owner, const char *nam
 	cleanup_fd int dir = layer_record_dir(s, LAYER_TEMPLATES, owner, false);
 	if (dir < 0 || unlinkat(dir, file, 0) < 0)
 		return err_sys(err, file_code(errno), errno, "remove template %s", name);
-	layer_sweep(s, 0, NULL);
+	struct err ignored; /* the layer goes later */
+	(void)layer_sweep(s, 0, NULL, &ignored);
 	const char *digest = json_get_text(about, "layer");
 	cleanup_fd int layers = layer_open_layers(s, false);
-	*is_in_use = about && layers >= 0 && !layer_is_wanted(s, digest) &&
+	cleanup_json json_t *wanted = NULL;
+	*is_in_use = about && layers >= 0 && layer_all_wanted(s, &wanted, &ignored) == 0 &&
+		!json_object_get(wanted, digest) &&
 		faccessat(layers, digest, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	return 0;
 }

@@ -142,9 +142,9 @@ static void perform_prune(struct work *work)
 {
 	struct errand *e = container_of(work, struct errand, work);
 	uint64_t bytes = 0;
-	image_store_prune(
-		e->store, (int64_t)param_count(e->call->params, "age_s", 0), &bytes);
-	e->result = json_need(json_pack("{s:I}", "bytes", (json_int_t)bytes));
+	int64_t age_s = (int64_t)param_count(e->call->params, "age_s", 0);
+	if (image_store_prune(e->store, age_s, &bytes, &e->err) == 0)
+		e->result = json_need(json_pack("{s:I}", "bytes", (json_int_t)bytes));
 }
 
 static void start_prune(struct operation_call *call)
@@ -387,9 +387,9 @@ static const struct operation rows[] = {
 		.example = "{'name': 'words'}", .answer = "{}", .start = start_remove},
 	{"image.prune", "Remove layers and downloads that nothing needs", ROWS(prune_rows),
 		RESULT(pruned_rows), .label = OPERATION_ENGINE,
-		.limits = "Not for callers with a token.", .errors = "denied|not_found",
-		.is_for_operator = true, .example = "{}", .answer = "{'bytes': 0}",
-		.start = start_prune},
+		.limits = "Not for callers with a token.",
+		.errors = "denied|not_found|access|io|busy", .is_for_operator = true,
+		.example = "{}", .answer = "{'bytes': 0}", .start = start_prune},
 };
 
 const struct operation_family image_family = FAMILY(rows);

@@ -314,6 +314,10 @@ static void look(struct intake *in)
 		finish(in);
 		return;
 	}
+	if (err.code != ERR_NOT_FOUND && err.code != ERR_BUSY) {
+		fail(in, &err);
+		return;
+	}
 	int r = err.code == ERR_NOT_FOUND ? 0 : -EWOULDBLOCK;
 	if (r == 0 && in->part_fd < 0) {
 		in->part_fd = part_open(in->order.store, in->order.blob.digest);
