@@ -47,9 +47,9 @@ static void add_answer(struct program *p, uint32_t call, uint32_t answer)
 	add(p, GIVE, 0, 0, answer);
 }
 
-/* Allow a call if its argument fits; go on otherwise, with the number of the call loaded again.
+/* Answer a call if its argument fits; go on otherwise, with the number of the call loaded again.
  * The low half of an argument stands first, since all supported architectures are little-endian. */
-static void add_checked(struct program *p, const struct helper_call *c)
+static void add_checked(struct program *p, const struct helper_call *c, uint32_t answer)
 {
 	size_t at = offsetof(struct seccomp_data, args) + c->argument * sizeof(uint64_t);
 	add(p, EQUAL, 0, c->check == HELPER_IS_ZERO ? 6 : 5, c->call);
@@ -68,12 +68,16 @@ static void add_checked(struct program *p, const struct helper_call *c)
 		add(p, HAS_ANY, 0, 1, c->value);
 		add(p, SKIP, 0, 0, 1);
 		break;
+	case HELPER_HAS_ANY_OF:
+		add(p, HAS_ANY, 1, 0, c->value);
+		add(p, SKIP, 0, 0, 1);
+		break;
 	case HELPER_HAS_ALL_OF:
 		add(p, MASK, 0, 0, c->value);
 		add(p, EQUAL, 0, 1, c->value);
 		break;
 	}
-	add(p, GIVE, 0, 0, SECCOMP_RET_ALLOW);
+	add(p, GIVE, 0, 0, answer);
 	add(p, LOAD, 0, 0, offsetof(struct seccomp_data, nr));
 }
 
@@ -83,10 +87,12 @@ static void build(struct program *p, const struct helper_calls *calls)
 	add(p, EQUAL, 1, 0, ARCH);
 	add(p, GIVE, 0, 0, SECCOMP_RET_KILL_PROCESS);
 	add(p, LOAD, 0, 0, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < calls->n_forbidden; i++)
+		add_checked(p, &calls->forbidden[i], SECCOMP_RET_ERRNO | EPERM);
 	for (size_t i = 0; i < calls->n_allowed; i++)
 		add_answer(p, calls->allowed[i], SECCOMP_RET_ALLOW);
 	for (size_t i = 0; i < calls->n_checked; i++)
-		add_checked(p, &calls->checked[i]);
+		add_checked(p, &calls->checked[i], SECCOMP_RET_ALLOW);
 	for (size_t i = 0; i < calls->n_refused; i++)
 		add_answer(p, calls->refused[i].call, SECCOMP_RET_ERRNO | calls->refused[i].sys);
 	add(p, GIVE, 0, 0, SECCOMP_RET_ERRNO | ENOSYS);

@@ -7,7 +7,13 @@
 
 /* How an argument is compared with a value. All but HELPER_IS_ZERO look at its low half only, so
  * they are no check of a pointer. */
-enum helper_check { HELPER_HAS_NONE_OF, HELPER_HAS_ALL_OF, HELPER_IS, HELPER_IS_ZERO };
+enum helper_check {
+	HELPER_HAS_NONE_OF,
+	HELPER_HAS_ANY_OF,
+	HELPER_HAS_ALL_OF,
+	HELPER_IS,
+	HELPER_IS_ZERO
+};
 
 /* A system call that is allowed if one of its arguments, counted from 0, fits. */
 struct helper_call {
@@ -34,6 +40,9 @@ struct helper_calls {
 	/* instead of ENOSYS, when no row of @checked fits */
 	const struct helper_refused *refused;
 	size_t n_refused;
+	/* If one of these fits, the call fails with EPERM, whatever allows it. */
+	const struct helper_call *forbidden;
+	size_t n_forbidden;
 };
 
 /* Drop all capabilities, and the ways to gain some; let no other process look into this one.

@@ -56,19 +56,17 @@ int layer_lock(int fd, int how)
 
 int layer_each(int dir, bool (*row)(void *arg, int dir, const char *name), void *arg)
 {
-	int copy = layer_open_dir(dir, ".");
+	cleanup_fd int copy = layer_open_dir(dir, ".");
 	DIR *list = copy < 0 ? NULL : fdopendir(copy);
 	const struct dirent *entry;
 	bool is_done = false;
-	int sys = errno;
-	if (!list) {
-		fd_close(&copy);
-		return copy < 0 ? copy : -sys;
-	}
+	if (!list)
+		return copy < 0 ? copy : -errno;
+	(void)take_fd(copy); /* it is closed with the list */
 	for (errno = 0; !is_done && (entry = readdir(list)); errno = 0)
 		if (entry->d_name[0] != '.')
 			is_done = row(arg, dir, entry->d_name);
-	sys = is_done ? 0 : errno;
+	int sys = is_done ? 0 : errno;
 	(void)closedir(list);
 	return -sys;
 }

@@ -108,6 +108,8 @@ class Registry:
         self.endless = False    # layers are longer than they are
         self.accepts = True     # the token that it has given itself
         self.realm = None       # the URL of the server of tokens, if it is another
+        self.range = None       # what Content-Range says
+        self.drops = []         # the numbers of the questions after which the connection is cut
         self.retry_after = None  # with each blob
         registry = self
 
@@ -119,6 +121,9 @@ class Registry:
 
             def do_GET(self):
                 registry.asked.append((self.command, self.path, dict(self.headers)))
+                if len(registry.asked) in registry.drops:
+                    self.close_connection = True
+                    return
                 registry.answer(self)
 
             do_POST = do_GET
@@ -219,6 +224,8 @@ class Registry:
             self.say(to, 416)
             return
         to.send_response(206 if begin else 200)
+        if begin:
+            to.send_header("Content-Range", self.range or f"bytes {begin}-{len(data) - 1}/{len(data)}")
         to.send_header("Content-Length", str(len(data) - begin))
         if self.retry_after:
             to.send_header("Retry-After", self.retry_after)

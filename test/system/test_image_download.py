@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Images on their way into the store: several engines at it, registries that misbehave, and files that others have."""
 
+import fcntl
 import hashlib
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -158,6 +160,29 @@ class Parts(Case):
         ranges = [headers.get("Range") for _, path, headers in self.registry.asked if digest(image.layers[0]) in path]
         self.assertEqual(ranges, ["bytes=2097152-", None])
 
+    def test_answers_that_begin_elsewhere(self):
+        """They are not taken, and the whole layer is asked for."""
+        image = Image(layer({"a": BIG}))
+        self.registry.add("app", image)
+        for text in ("bytes 0-3145727/3145728", "bytes */*", "bytes 1048577-2/3"):
+            self.registry.range = text
+            self.registry.cut_after = [len(image.config), 1 << 20]
+            self.registry.asked.clear()
+            self.pull()
+            ranges = [headers.get("Range") for _, path, headers in self.registry.asked if digest(image.layers[0]) in path]
+            self.assertEqual(ranges, [None, "bytes=1048576-", None])
+            self.image("rm", self.name("app"))
+
+    def test_connections_that_are_cut(self):
+        """A registry without TLS stays one."""
+        image = Image(layer({"a": BIG}))
+        for drops in ([1], [2], [3, 4], [1, 3]):
+            with Registry() as registry:
+                registry.add("app", image)
+                registry.drops = drops
+                self.pull(registry=registry)
+                self.image("rm", self.name("app", registry))
+
     def test_layers_that_are_there_are_kept_for_another_try(self):
         image = Image(*[layer({"a": bytes([i])}) for i in range(4)])
         self.registry.add("app", image)
@@ -181,6 +206,54 @@ class Parts(Case):
             mirror.says = b'{"errors": [{"message": "out of order"}]}'
             done = self.refuses(2, "no image " + self.name("app"), "app", "--mirror", f"{self.registry.host}={mirror.host}")
             self.assertIn(f"; the mirror: {mirror.host}: status 418: out of order", done.err)
+
+
+class Records(Case):
+    """Nothing is removed of which nobody knows that nobody needs it."""
+
+    def setUp(self):
+        super().setUp()
+        self.registry.add("app", Image(layer({"a": b"1"})))
+        self.pull()
+
+    def test_a_record_that_cannot_be_read(self):
+        where = os.path.join(self.state, "images", "-")
+        path = os.path.join(where, os.listdir(where)[0])
+        os.chmod(path, 0)
+        if not harness.IS_ROOT:
+            done = self.image("prune")
+            self.assertEqual(done.status, 2, done)
+            self.assertIn("not all records of layers can be read, so none is removed: Permission denied", done.err)
+        self.assertEqual(len(self.layers()), 1)
+        os.chmod(path, 0o600)
+        self.assertEqual(len(self.names()), 1)
+
+    def test_no_more_descriptors(self):
+        """However many there are, no layer goes that an image has."""
+        n_removed = 0
+        with rpc.Engine("--standby", "0", state=self.state) as engine:
+            caller = engine.client()
+            self.assertEqual(len(caller("image.list")["images"]), 1)
+            for most in range(8, 60):
+                resource.prlimit(engine.process.pid, resource.RLIMIT_NOFILE, (most, 1000))
+                try:
+                    caller("image.prune")
+                    n_removed += 1
+                except rpc.Failed as error:
+                    self.assertIn("Too many open files", str(error))
+                self.assertEqual(len(self.layers()), 1, most)
+        self.assertGreater(n_removed, 0)
+        self.assertLess(n_removed, 52)
+
+    def test_an_engine_that_stands_still_with_a_lock(self):
+        self.registry.add("other", Image(layer({"b": b"2"})))
+        fd = os.open(os.path.join(self.state, "layers"), os.O_RDONLY)
+        self.addCleanup(os.close, fd)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        done = self.image("pull", self.name("other"))
+        self.assertEqual(done.status, 1, done)
+        self.assertIn("Device or resource busy", done.err)
+        self.assertEqual(self.image("prune").status, 1)
 
 
 class Names(Case):
@@ -271,6 +344,27 @@ class Files(Case):
             for _ in range(20):
                 self.assertEqual(client("image.list")["images"], [])
         self.assertEqual(self.layers(), [])
+
+    def test_a_file_that_grows(self):
+        path = os.path.join(self.state, "system.tar")
+        with open(path, "wb") as f:
+            f.write(archive([(entry("big"), BIG)]))
+        os.chmod(path, 0o666)
+        over = threading.Event()
+
+        def grow():
+            with open(path, "ab", buffering=0) as f:
+                while not over.is_set() and f.tell() < 1 << 29:
+                    f.write(b"\0" * 4096)
+
+        thread = threading.Thread(target=grow)
+        thread.start()
+        done = self.image("import", path, "words")
+        over.set()
+        thread.join()
+        self.assertEqual(done.status, 1, done)
+        self.assertIn("system.tar has changed while it was read: import it again while nobody writes to it", done.err)
+        self.assertEqual((self.layers(), self.downloads()), ([], []))
 
     def test_events_of_an_archive(self):
         path = os.path.join(self.state, "system.tar")

@@ -109,11 +109,13 @@ static const uint32_t allowed[] = {
 #endif
 };
 
+enum { SET_IDS = S_ISUID | S_ISGID };
+
 static const struct helper_call checked[] = {
 	{SYS_mmap, 2, HELPER_HAS_NONE_OF, PROT_EXEC},
 	{SYS_mprotect, 2, HELPER_HAS_NONE_OF, PROT_EXEC},
 	{SYS_openat, 2, HELPER_HAS_NONE_OF, O_RDWR},
-	{SYS_fchmod, 1, HELPER_HAS_NONE_OF, S_ISUID | S_ISGID},
+	{SYS_fchmod, 1, HELPER_HAS_NONE_OF, SET_IDS},
 	{SYS_utimensat, 1, HELPER_IS_ZERO, 0}, /* no path: futimens() */
 	{SYS_fcntl, 1, HELPER_IS, F_GETFL},    /* this and the next of fdopendir() */
 	{SYS_fcntl, 1, HELPER_IS, F_SETFD},
@@ -145,10 +147,25 @@ static int give_up_stdio(void)
 	return r;
 }
 
-int unpack_lock(int tree)
+int unpack_lock(int tree, int source)
 {
+	const uint32_t from = (uint32_t)source;
+	/* Nothing is made with set-id bits; and the archive, whose descriptor may be good for
+	 * writing, stays as it is. There is no call that would give it another number. */
+	const struct helper_call forbidden[] = {
+		{SYS_openat, 3, HELPER_HAS_ANY_OF, SET_IDS},
+		{SYS_mkdirat, 2, HELPER_HAS_ANY_OF, SET_IDS},
+		{SYS_mknodat, 2, HELPER_HAS_ANY_OF, SET_IDS},
+		{SYS_write, 0, HELPER_IS, from},
+		{SYS_writev, 0, HELPER_IS, from},
+		{SYS_pwrite64, 0, HELPER_IS, from},
+		{SYS_ftruncate, 0, HELPER_IS, from},
+		{SYS_fchmod, 0, HELPER_IS, from},
+		{SYS_fsetxattr, 0, HELPER_IS, from},
+		{SYS_utimensat, 0, HELPER_IS, from},
+	};
 	const struct helper_calls calls = {allowed, ARRAY_LEN(allowed), checked, ARRAY_LEN(checked),
-		refused, ARRAY_LEN(refused)};
+		refused, ARRAY_LEN(refused), forbidden, ARRAY_LEN(forbidden)};
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || chdir("/") < 0)
 		return -errno;
 	limit(RLIMIT_CORE, 1); /* with 0, the kernel would still start a handler, see core(5) */

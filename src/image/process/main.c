@@ -54,7 +54,7 @@ static int work(struct unpack_reply *reply, struct err *err)
 	if (r < 0)
 		return r;
 	(void)umask(0);
-	r = unpack_lock(fds[UNPACK_FD_TREE]);
+	r = unpack_lock(fds[UNPACK_FD_TREE], fds[UNPACK_FD_SOURCE]);
 	if (r < 0)
 		return err_sys(err, ERR_BOX, -r, "unpack: cannot give up privileges");
 	r = tree_open(&tree, fds[UNPACK_FD_TREE], &request, err);

@@ -120,6 +120,18 @@ static void on_retry(uv_timer_t *timer)
 	ask(timer->data);
 }
 
+/* Ask for the whole layer once more, if the bytes are of several requests. Returns: whether so. */
+static bool begin_anew(struct download *d)
+{
+	if (!d->was_resumed || d->is_again)
+		return false;
+	d->is_again = true;
+	d->err.code = ERR_NONE;
+	empty(d);
+	timer_start(&d->timer, on_retry, RETRY_MS, 0);
+	return true;
+}
+
 /* All bytes are there. */
 static void check(struct download *d)
 {
@@ -130,12 +142,8 @@ static void check(struct download *d)
 		finish(d, NULL);
 		return;
 	}
-	if (d->was_resumed && !d->is_again) {
-		d->is_again = true;
-		empty(d);
-		timer_start(&d->timer, on_retry, RETRY_MS, 0);
+	if (begin_anew(d))
 		return;
-	}
 	(void)err_set(&err, ERR_DAMAGED,
 		"the layer %.12s… has the digest %.12s…: it was changed on its way, or is damaged "
 		"there",
@@ -263,7 +271,8 @@ static void on_got(void *arg, bool is_cut, uint64_t wait_ms, const struct err *e
 	struct download *d = arg;
 	d->get = NULL;
 	if (d->err.code != ERR_NONE) {
-		finish(d, &d->err);
+		if (d->err.code != ERR_DAMAGED || d->is_writing || !begin_anew(d))
+			finish(d, &d->err);
 		return;
 	}
 	d->got = err ? *err : (struct err){.code = ERR_NONE};
@@ -304,6 +313,7 @@ void download_start(struct download **out, const struct download_order *order)
 	struct download *d = xnew(struct download);
 	*d = (struct download){.order = *order,
 		.have = order->have,
+		.was_resumed = order->have > 0,
 		.digest = order->digest,
 		.coming = BUF_INIT(COMING_MAX_BYTES),
 		.writing = BUF_INIT(COMING_MAX_BYTES)};

@@ -46,6 +46,7 @@ struct import {
 	bool is_layout;
 	unsigned n_hashed; /* layers whose digest is known */
 	struct assembly *assembly;
+	uint64_t hashed_bytes;	   /* that `hashing` should read */
 	struct hashing hashing;	   /* of the archive, or of a layer */
 	char digest[DIGEST_BYTES]; /* of the archive, if it is known */
 	struct work work;
@@ -154,11 +155,14 @@ static bool goes_on(struct import *m)
 
 /* ---- digests ---- */
 
-static void hash_file(struct import *m, int fd, int to, void (*done)(struct hashing *))
+/* Read no more than what the file had in the beginning, and one byte. */
+static void hash_file(
+	struct import *m, int fd, int to, uint64_t bytes, void (*done)(struct hashing *))
 {
+	m->hashed_bytes = bytes;
 	m->is_working = m->is_hashing = true;
 	m->hashing = (struct hashing){
-		.loop = m->order.loop, .fd = fd, .to = to, .max_bytes = INT64_MAX, .done = done};
+		.loop = m->order.loop, .fd = fd, .to = to, .max_bytes = bytes + 1, .done = done};
 	hashing_begin(&m->hashing);
 }
 
@@ -170,6 +174,9 @@ static bool take_hashed(struct import *m, char digest[DIGEST_BYTES])
 	m->work_err.code = ERR_NONE;
 	if (sys)
 		(void)err_sys(&m->work_err, file_code(sys), sys, "read %.150s", m->path);
+	else if (m->hashing.bytes != m->hashed_bytes)
+		(void)err_fail(&m->work_err, ERR_BUSY, "import it again while nobody writes to it",
+			"%.150s has changed while it was read", m->path);
 	else
 		digest_end(&m->hashing.digest, digest);
 	return goes_on(m);
@@ -236,7 +243,7 @@ static void keep_system(struct import *m)
 	if (m->digest[0])
 		keep(m);
 	else
-		hash_file(m, m->fd, -1, on_archive_hashed);
+		hash_file(m, m->fd, -1, m->bytes, on_archive_hashed);
 }
 
 /* ---- an image: its layers ---- */
@@ -284,7 +291,7 @@ static void on_layer_hashed(struct hashing *h)
 	struct import *m = container_of(h, struct import, hashing);
 	fd_close(&h->fd);
 	if (take_hashed(m, m->layout.manifest.layers[m->n_hashed].digest)) {
-		m->layout.manifest.layers[m->n_hashed++].bytes = h->bytes;
+		m->n_hashed++;
 		hash_layers(m);
 	}
 }
@@ -303,7 +310,7 @@ static void hash_layers(struct import *m)
 			if (fd < 0)
 				end(m, &err);
 			else
-				hash_file(m, fd, -1, on_layer_hashed);
+				hash_file(m, fd, -1, l->manifest.layers[i].bytes, on_layer_hashed);
 			return;
 		}
 		l->manifest.layers[m->n_hashed] = l->manifest.layers[i];
@@ -450,7 +457,7 @@ static void on_open(struct work *work)
 		(void)close(copy);
 		end(m, &err);
 	} else {
-		hash_file(m, m->fd, copy, on_copied);
+		hash_file(m, m->fd, copy, m->bytes, on_copied);
 	}
 }
 

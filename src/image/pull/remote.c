@@ -45,6 +45,7 @@ struct remote {
 	struct remote_config config;
 	struct net *net;
 	bool is_local, is_plain; /* is_plain: without TLS */
+	bool is_known;		 /* it has answered so */
 	char host[IMAGE_HOST_BYTES];
 	char *authorization;	/* the value of the header, or NULL */
 	unsigned n_logins;	/* how many there have been */
@@ -65,6 +66,7 @@ struct remote_get {
 	char challenge[4 * CHALLENGE_VALUE_BYTES];
 	unsigned n_redirections, n_logins; /* of the remote, when it was sent */
 	bool is_foreign;		   /* sent to another server than the registry */
+	bool is_elsewhere;		   /* the answer begins with another byte */
 	bool is_refused;		   /* a login was refused */
 	int status;
 	uint64_t wait_ms;
@@ -354,6 +356,15 @@ static void follow(struct remote_get *g)
 
 /* ---- a request ---- */
 
+/* Return whether an answer with a range begins with this byte. Source: RFC 9110, 14.4. */
+static bool begins_at(const struct remote_get *g, uint64_t from)
+{
+	char range[96], wanted[48];
+	snprintf(wanted, sizeof wanted, "bytes %llu-", (unsigned long long)from);
+	return net_header(g->call, "Content-Range", range, sizeof range) &&
+		strncasecmp(range, wanted, strlen(wanted)) == 0;
+}
+
 static void on_headers(void *arg)
 {
 	struct remote_get *g = arg;
@@ -361,6 +372,7 @@ static void on_headers(void *arg)
 	g->status = net_status(g->call);
 	if (g->status == 200 && g->order.from > 0 && g->order.restart)
 		g->order.restart(g->order.arg);
+	g->is_elsewhere = g->status == 206 && !begins_at(g, g->order.from);
 	g->location[0] = g->challenge[0] = '\0';
 	(void)net_header(g->call, "Location", g->location, sizeof g->location);
 	(void)net_header(g->call, "WWW-Authenticate", g->challenge, sizeof g->challenge);
@@ -373,10 +385,19 @@ static void on_headers(void *arg)
 static int on_data(void *arg, const char *data, size_t bytes)
 {
 	struct remote_get *g = arg;
+	if (g->is_elsewhere)
+		return 0;
 	if (g->status == 200 || g->status == 206)
 		return g->order.data(g->order.arg, data, bytes);
 	(void)buf_append(&g->said, data, MIN(bytes, SAID_BYTES - g->said.bytes));
 	return 0;
+}
+
+static void ask_for_all(struct remote_get *g)
+{
+	g->order.restart(g->order.arg);
+	g->order.from = 0;
+	send_get(g);
 }
 
 /* Return whether an error is one that registries send, in JSON. */
@@ -390,7 +411,8 @@ static bool is_of_registry(const struct remote_get *g)
  * protocols. */
 static bool is_nonsense(const struct remote_get *g, const struct err *err)
 {
-	return err->code == ERR_PROTOCOL || (err->code == ERR_LIMIT && g->status == 0);
+	return err->code == ERR_PROTOCOL || err->code == ERR_USAGE ||
+		(err->code == ERR_LIMIT && g->status == 0);
 }
 
 static void on_done(void *arg, const struct net_result *result)
@@ -401,9 +423,14 @@ static void on_done(void *arg, const struct net_result *result)
 	g->call = NULL;
 	/* A registry of this host that speaks TLS says nothing, or "bad request", to what it gets
 	 * without. */
-	bool is_tls = r->is_plain && !g->is_foreign && !r->authorization &&
+	bool is_tls = r->is_plain && !r->is_known && !g->is_foreign && !r->authorization &&
 		((result->status == 400 && !is_of_registry(g)) ||
 			(result->end == NET_CUT && result->status == 0));
+	bool is_of_us = !g->is_foreign && result->status > 0;
+	/* It does not speak TLS either: the connection was only cut. */
+	if (r->is_local && !r->is_known && !r->is_plain && result->status == 0)
+		r->is_plain = true;
+	r->is_known = r->is_known || (is_of_us && !is_tls);
 	if (is_tls) {
 		r->is_plain = false;
 		g->url[0] = '\0';
@@ -413,6 +440,8 @@ static void on_done(void *arg, const struct net_result *result)
 		if (is_nonsense(g, &err))
 			err.code = ERR_UNREACHABLE;
 		finish(g, is_cut || result->end == NET_NO_SERVER, &err);
+	} else if (g->is_elsewhere) {
+		ask_for_all(g);
 	} else if (g->status == 200 || g->status == 206) {
 		finish(g, false, NULL);
 	} else if (g->status >= 301 && g->status <= 308 && g->location[0]) {
@@ -422,9 +451,7 @@ static void on_done(void *arg, const struct net_result *result)
 	} else if (g->status == 403 && !g->is_foreign) {
 		finish_denied(g);
 	} else if (g->status == 416 && g->order.from > 0) {
-		g->order.restart(g->order.arg);
-		g->order.from = 0;
-		send_get(g);
+		ask_for_all(g);
 	} else {
 		finish_status(g);
 	}
@@ -448,6 +475,8 @@ static int start_get(struct remote_get *g, struct err *err)
 		headers[n++] = (struct net_header){"Range", range};
 	}
 	buf_clear(&g->said);
+	g->status = 0;
+	g->is_elsewhere = false;
 	g->n_logins = r->n_logins;
 	const struct net_request request = {.url = g->url,
 		.is_direct = challenge_is_here(g->url),

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -80,17 +81,21 @@ static void tell(const struct attempt *tries, size_t n, int out)
 	}
 #define TELL(tries, out) tell((tries), ARRAY_LEN(tries), (out))
 
-static void lock(const struct tree *t)
+/* Returns: the descriptor of the archive, which is good for writing. */
+static int lock(const struct tree *t)
 {
 	int tree = openat(t->fd, "in", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (tree < 0 || unpack_lock(tree) < 0)
+	int source = openat(t->fd, "secret", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (tree < 0 || source < 0 || unpack_lock(tree, source) < 0)
 		_exit(2);
+	return source;
 }
 
 static void try_outside(const struct tree *t, int out)
 {
 	const char *path = tree_path(t, "/secret"), *dir = tree_path(t, "/dir");
-	lock(t);
+	int source = lock(t);
+	char said[] = "x";
 	const struct attempt tries[] = {
 		TRY(syscall(SYS_fchmodat, AT_FDCWD, path, 0666) == 0, false),
 		TRY(syscall(SYS_fchmodat, AT_FDCWD, dir, 0777) == 0, false),
@@ -102,6 +107,10 @@ static void try_outside(const struct tree *t, int out)
 		TRY(date_by_odd_pointer(path), false),
 		TRY(setxattr(path, "user.x", "y", 1, 0) == 0, false),
 		TRY(truncate(path, 0) == 0, false),
+		TRY(change_by_descriptor(source), false),
+		TRY(write(source, "x", 1) > 0, false),
+		TRY(pwrite(source, "x", 1, 0) > 0, false),
+		TRY(writev(source, &(struct iovec){said, 1}, 1) > 0, false),
 		TRY(change_by_descriptor(open(path, O_RDONLY)), false),
 		TRY(change_by_descriptor(open(path, O_RDONLY | O_TRUNC)), false),
 		TRY(change_by_descriptor(open(path, O_WRONLY)), false),
@@ -147,6 +156,10 @@ static void try_inside(const struct tree *t, int out)
 		TRY(fchmod(dir, 01755) == 0 && fchmod(file, 0600) == 0, true),
 		TRY(fchmod(dir, 02755) == 0, false),
 		TRY(fchmod(file, 04755) == 0, false),
+		TRY(openat(dir, "s", O_CREAT | O_WRONLY, 04755) >= 0, false),
+		TRY(openat(dir, "s", O_CREAT | O_WRONLY, 02755) >= 0, false),
+		TRY(mkdirat(dir, "s", 02755) == 0, false),
+		TRY(mknodat(dir, "s", S_IFREG | 06755, 0) == 0, false),
 		TRY(futimens(file, times) == 0 && futimens(dir, times) == 0, true),
 		TRY(fsetxattr(dir, "user.overlay.opaque", "y", 1, 0) == 0, true),
 		TRY(symlinkat("f", dir, "l") == 0 && readlinkat(dir, "l", text, 8) == 1, true),
