@@ -60,6 +60,13 @@ class Directories(Local):
             self.assertEqual(done.status, 2, done)
             self.assertIn("/etc/shadow cannot be read: Permission denied", done.err)
 
+    def test_what_is_too_large(self):
+        where = self.system({"a": b"1"})
+        os.truncate(os.path.join(where, "a"), 1 << 40)
+        done = self.image("import", where, "system")
+        self.assertEqual(done.status, 2, done)
+        self.assertIn("has more than 64 GiB of files", done.err)
+
     def test_what_is_too_deep(self):
         where = self.system({"d/" * 140 + "f": b"x"})
         done = self.image("import", where, "system")
@@ -357,6 +364,7 @@ class Pulls(Case):
         process.send_signal(signal.SIGINT)
         process.communicate()
         self.assertIn(process.returncode, (130, -signal.SIGINT))
+        self.assertEqual(self.downloads(), [])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,29 @@ static void close_spool(struct spool *s)
 	if (s->fd >= 0)
 		(void)unlink(s->path);
 	fd_close(&s->fd);
+}
+
+/* ---- signals while the spool is written ---- */
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const char *spool_path; /* that is removed */
+
+static void on_signal(int number)
+{
+	(void)unlink(spool_path);
+	(void)signal(number, SIG_DFL);
+	(void)raise(number);
+}
+
+/* A signal removes the spool from now on, before it ends the process; @path NULL: no more. */
+static void remove_at_signal(const char *path)
+{
+	struct sigaction was, act = {.sa_handler = path ? on_signal : SIG_DFL};
+	if (path)
+		spool_path = path;
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		if (sigaction(signals[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+			(void)sigaction(signals[i], &act, NULL);
 }
 
 /* Copy stdin to the spool. */
@@ -170,9 +194,11 @@ static int find_source(const struct image_run *run, const char *path, struct spo
 		if (is_layout != 0)
 			return MIN(is_layout, 0);
 	}
+	remove_at_signal(spool->path);
 	int r = open_spool(run, spool, err);
 	if (r == 0)
 		r = is_stdin ? read_stdin(run, spool, err) : image_pack(out, spool->fd, err);
+	remove_at_signal(NULL);
 	snprintf(out, PATH_MAX, "%s", spool->path);
 	return r;
 }

@@ -26,6 +26,8 @@
 #include <unistd.h>
 
 enum { BLOCK_BYTES = 64 << 10, NAME_BYTES = 4096, DEPTH_MAX = 128 };
+/* No layer has more. */
+#define PACK_BYTES (UINT64_C(64) << 30)
 
 /* A directory between the top and what is being packed. */
 struct level {
@@ -42,7 +44,8 @@ struct packing {
 	struct archive_entry_linkresolver *links;
 	const char *root;
 	dev_t dev;
-	int fd, sys; /* sys: errno of a write that has failed */
+	int fd, sys;	/* sys: errno of a write that has failed */
+	uint64_t bytes; /* of files so far */
 	struct level levels[DEPTH_MAX];
 	int depth;
 	char path[NAME_BYTES]; /* in the archive: "./a/b" */
@@ -137,6 +140,10 @@ static int pack_file(struct packing *p, const char *name, struct stat *st, struc
 	cleanup_fd int fd = open_found(p, name, O_NONBLOCK, st, err);
 	if (fd < 0)
 		return fd;
+	if ((uint64_t)st->st_size > PACK_BYTES - p->bytes)
+		return err_set(err, ERR_LIMIT, "%.200s has more than %llu GiB of files", p->root,
+			(unsigned long long)(PACK_BYTES >> 30));
+	p->bytes += (uint64_t)st->st_size;
 	int r = put_header(p, st, NULL, err);
 	for (uint64_t left = r == 0 ? (uint64_t)st->st_size : 0; left > 0;) {
 		ssize_t n = read(fd, p->block, MIN(left, sizeof p->block));

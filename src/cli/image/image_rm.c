@@ -72,8 +72,8 @@ static int prune_main(int argc, char **argv)
 		return 0;
 	if (r > 0)
 		r = client_call(&run.client, "image.prune",
-			json_pack("{s:I}", "age_s", (json_int_t)(run.args.keep_ms / 1000)),
-			NULL, &result, &err);
+			json_pack("{s:I}", "age_s", (json_int_t)(run.args.keep_ms / 1000)), NULL,
+			&result, &err);
 	if (r == 0 && run.args.json)
 		status = view_json(result);
 	else if (r == 0)

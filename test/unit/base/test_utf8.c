@@ -198,6 +198,25 @@ TEST(utf8_makes_hostile_text_safe)
 	CHECK_STR(buf_str(&b), "a\\x00b");
 }
 
+TEST(json_for_terminals)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{"{\"a\": \"b\\n\"}\n", "{\"a\": \"b\\n\"}\n"},
+		{"caf\xc3\xa9 \xf0\x9f\x98\x80", "caf\xc3\xa9 \xf0\x9f\x98\x80"},
+		{"\x7f\xc2\x9b\xe2\x80\xae", "\\u007f\\u009b\\u202e"},
+		{"\xf3\xa0\x80\xa1", "\\udb40\\udc21"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf b cleanup_buf = BUF_INIT(200);
+		CHECK_INT(utf8_escape_json(&b, rows[i].in, strlen(rows[i].in)), 0);
+		CHECK_STR(buf_str(&b), rows[i].out);
+	}
+	struct buf small cleanup_buf = BUF_INIT(5);
+	CHECK_INT(utf8_escape_json(&small, "a\x7f", 2), -E2BIG);
+	CHECK_INT(small.bytes, 0);
+}
 TEST(utf8_quotes_for_json)
 {
 	static const struct {
