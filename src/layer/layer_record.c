@@ -109,8 +109,8 @@ struct collecting {
 	int result;
 };
 
-/* Return whether to end: @r is an error, but not that something has been removed meanwhile, or is no
- * file or directory of ours. */
+/* Return whether to end: @r is an error, but not that something has been removed meanwhile, or is
+ * no file or directory of ours. */
 static bool fails(struct collecting *c, int r)
 {
 	bool is_none = r == -ENOENT || r == -ENOTDIR || r == -EISDIR || r == -ELOOP;
