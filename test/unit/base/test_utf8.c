@@ -217,6 +217,7 @@ TEST(json_for_terminals)
 	CHECK_INT(utf8_escape_json(&small, "a\x7f", 2), -E2BIG);
 	CHECK_INT(small.bytes, 0);
 }
+
 TEST(utf8_quotes_for_json)
 {
 	static const struct {
