@@ -325,7 +325,7 @@ class Pulls(Case):
         for columns in (20, 40, 80, 200):
             self.registry.slow = threading.Event()
             terminal = self.terminal("pull", self.name("app"), columns=columns)
-            terminal.wait_until(lambda t=terminal: b"MiB" in t.out)
+            terminal.wait_until(lambda t=terminal: b"download" in t.out)
             self.registry.slow.set()
             self.assertEqual(terminal.end(), 0, terminal.out)
             self.image("rm", self.name("app"))
