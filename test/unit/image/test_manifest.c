@@ -18,8 +18,6 @@
 
 struct result {
 	int r;
-	bool is_index;
-	struct image_blob chosen;
 	struct image_manifest manifest;
 	struct err err;
 };
@@ -36,7 +34,7 @@ TEST(a_manifest)
 	struct result got = read_text("{\"schemaVersion\": 2, \"config\": " PART(
 		A) ", \"layers\": [" PART(B) "," PART(A) "], \"annotations\": {}}");
 	CHECK_INT(got.r, 0);
-	CHECK(!got.is_index);
+	CHECK(!got.manifest.is_index);
 	CHECK_STR(got.manifest.config.digest, &A[7]);
 	CHECK_INT(got.manifest.n_layers, 2);
 	CHECK_STR(got.manifest.layers[0].digest, &B[7]);
@@ -48,15 +46,15 @@ TEST(an_index)
 	struct result got = read_text("{\"manifests\": [" ROW("unknown", "unknown", A) "," ROW(
 		"linux", "s390x", A) "," ROW("linux", "amd64", B) "]}");
 	CHECK_INT(got.r, 0);
-	CHECK(got.is_index);
-	CHECK_STR(got.chosen.digest, &B[7]);
+	CHECK(got.manifest.is_index);
+	CHECK_STR(got.manifest.chosen.digest, &B[7]);
 	got = read_text(
 		"{\"manifests\": [" ROW("windows", "amd64", A) "," ROW("linux", "arm", A) "]}");
 	CHECK_INT(got.err.code, ERR_NOT_FOUND);
 	CHECK_HAS(got.err.msg, "not for linux/amd64, but for: windows/amd64, linux/arm");
 	/* Without a platform: taken if it is alone. */
 	got = read_text("{\"manifests\": [{\"digest\": \"" A "\", \"size\": 1}]}");
-	CHECK_STR(got.chosen.digest, &A[7]);
+	CHECK_STR(got.manifest.chosen.digest, &A[7]);
 	got = read_text("{\"manifests\": []}");
 	CHECK_INT(got.err.code, ERR_NOT_FOUND);
 }
