@@ -339,6 +339,12 @@ class Registries(Case):
             self.registry.raw = text
             self.refuses(4, self.registry.host + ": ")
         self.registry.raw = None
+        # Parts of what was asked for as a whole.
+        self.registry.is_partial = True
+        self.registry.asked.clear()
+        self.refuses(4, "status 206")
+        self.assertEqual(len(self.registry.asked), 1)
+        self.registry.is_partial = False
         # A byte each time; and the same bytes each time.
         image = Image(layer({"b": random.Random(1).randbytes(5 << 20)}))
         self.registry.add("app", image)

@@ -108,6 +108,7 @@ class Registry:
         self.endless = False    # layers are longer than they are
         self.accepts = True     # the token that it has given itself
         self.realm = None       # the URL of the server of tokens, if it is another
+        self.is_partial = False  # nothing is ever whole
         self.range = None       # what Content-Range says
         self.drops = []         # the numbers of the questions after which the connection is cut
         self.retry_after = None  # with each blob
@@ -208,7 +209,7 @@ class Registry:
             self.say(to, 307, Location=self.sends_on)
         elif found[2] == "manifests":
             text = self.documents.get((found[1], found[3]))
-            self.say(to, 200 if text else 404, text or b'{"errors": [{"message": "manifest unknown"}]}')
+            self.say(to, (206 if self.is_partial else 200) if text else 404, text or b'{"errors": [{"message": "manifest unknown"}]}')
         elif self.redirect and self.blobs.get(found[3], b"")[:1] != b"{":
             self.say(to, 307, Location=f"http://{self.redirect.host}{to.path}")
         elif found[3] not in self.blobs:
@@ -223,7 +224,7 @@ class Registry:
         if begin >= len(data) > 0:
             self.say(to, 416)
             return
-        to.send_response(206 if begin else 200)
+        to.send_response(206 if begin or self.is_partial else 200)
         if begin:
             to.send_header("Content-Range", self.range or f"bytes {begin}-{len(data) - 1}/{len(data)}")
         to.send_header("Content-Length", str(len(data) - begin))

@@ -440,8 +440,10 @@ static void on_done(void *arg, const struct net_result *result)
 		if (is_nonsense(g, &err))
 			err.code = ERR_UNREACHABLE;
 		finish(g, is_cut || result->end == NET_NO_SERVER, &err);
-	} else if (g->is_elsewhere) {
+	} else if (g->is_elsewhere && g->order.from > 0) {
 		ask_for_all(g);
+	} else if (g->is_elsewhere) {
+		finish_status(g);
 	} else if (g->status == 200 || g->status == 206) {
 		finish(g, false, NULL);
 	} else if (g->status >= 301 && g->status <= 308 && g->location[0]) {
