@@ -59,6 +59,7 @@ ABOUT = {
 
 # The rooms of a module, from the ground up: each may include those before it. "." is the module's own folder.
 ROOMS = {
+    "base": ". helper",
     "plan": "value syntax machine builtin policy check program",
     "sandbox": ". init warden",
     "gateway": "rule . process",
@@ -112,7 +113,7 @@ ONLY = {
     r"gmp\.h": r"plan/value/int\.c",
     r"seccomp\.h": r"sandbox/filter_\w+\.c",
     r"sodium": r"(base/(digest|base64)\.c|store/|gateway/process/names\.c|serve/mcp/seal\.c|serve/http/token\.c|serve/jupyter/signature\.c)",
-    r"uv\.h": r"(base/(timer|work|readable|relay|helper)\.[ch]|sandbox/\w+\.[ch]|gateway/|image/|session/|registry/|planner/|api/|serve/|agent/|net/|tool/)",
+    r"uv\.h": r"(base/(timer|work|readable|relay|helper/helper)\.[ch]|sandbox/\w+\.[ch]|gateway/|image/|session/|registry/|planner/|api/|serve/|agent/|net/|tool/)",
     r"jansson\.h": r"(base/json\.h|gateway/|layer/|image/|session/|registry/|planner/|store/|runtime/|api/|serve/|agent/|net/|tool/|cli/)",
 }
 

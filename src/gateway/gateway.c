@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "base/helper.h"
+#include "base/helper/helper.h"
 #include "base/json.h"
 #include "base/timer.h"
 #include "gateway/channel.h"

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "base/helper.h"
+#include "base/helper/helper.h"
 #include "base/install.h"
 
 #include <errno.h>

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/helper.h"
+#include "base/helper/helper.h"
 #include "base/install.h"
 #include "planner/plan.h"
 #include "planner/plan_tools.h"

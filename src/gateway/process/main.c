@@ -12,7 +12,7 @@
  */
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "base/helper.h"
+#include "base/helper/helper.h"
 #include "base/json.h"
 #include "base/relay.h"
 #include "gateway/process/inside.h"

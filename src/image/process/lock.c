@@ -19,7 +19,7 @@
 
 #include "base/attr.h"
 #include "base/fd.h"
-#include "base/helper_lock.h"
+#include "base/helper/helper_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

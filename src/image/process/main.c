@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/fd.h"
-#include "base/helper.h"
+#include "base/helper/helper.h"
 #include "image/process/lock.h"
 #include "image/process/stream.h"
 #include "image/process/wire.h"

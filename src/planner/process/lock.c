@@ -4,7 +4,7 @@
 #include "planner/process/lock.h"
 
 #include "base/attr.h"
-#include "base/helper_lock.h"
+#include "base/helper/helper_lock.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* The planner process's channel to the engine. SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/helper.h"
+#include "base/helper/helper.h"
 #include "planner/planner_frame.h"
 
 enum { PLANNER_FD = HELPER_FD };

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/fd.h"
-#include "base/helper.h"
+#include "base/helper/helper.h"
 #include "gateway/channel.h"
 #include "gateway/frame.h"
 #include "t.h"

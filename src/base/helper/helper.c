@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/helper.h"
+#include "base/helper/helper.h"
 
 #include "base/alloc.h"
 #include "base/fd.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/helper_lock.h"
+#include "base/helper/helper_lock.h"
 
 #include <errno.h>
 #include <linux/audit.h>
