@@ -27,6 +27,26 @@ static void file_of(const char *name, char out[FILE_BYTES])
 	snprintf(out, FILE_BYTES, "%s.json", digest);
 }
 
+json_t *image_store_about(
+	const struct image_ref *name, const char *digest, json_t *layers, const json_t *config)
+{
+	char full[IMAGE_NAME_BYTES];
+	struct timespec now;
+	json_int_t bytes = 0, files = 0;
+	const json_t *layer;
+	size_t i;
+	json_array_foreach(layers, i, layer)
+	{
+		bytes += json_get_int(layer, "bytes");
+		files += json_get_int(layer, "files");
+	}
+	image_ref_name(name, full);
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return json_need(json_pack("{s:s, s:s, s:o, s:O, s:I, s:I, s:I}", "name", full, "digest",
+		digest, "layers", layers, "config", config, "bytes", bytes, "files", files,
+		"made_ms", (json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000));
+}
+
 int image_store_put(struct layer_store *s, const json_t *about, struct err *err)
 {
 	char file[FILE_BYTES];

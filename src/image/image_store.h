@@ -13,6 +13,9 @@
  * first.
  */
 
+/* Make a record of now. @layers: the member, which is taken. Owns: the caller decrefs. */
+json_t *image_store_about(
+	const struct image_ref *name, const char *digest, json_t *layers, const json_t *config);
 /* Keep a record. The caller has a lock on each of its layers. Blocks: until it is on disk. Errors:
  * those of layer_record_put(). */
 int image_store_put(struct layer_store *s, const json_t *about, struct err *err);

@@ -15,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LAYERS_AT_ONCE = 3 };
 
@@ -127,22 +126,10 @@ static void on_recorded(struct work *work)
 
 static void write_record(struct assembly *a)
 {
-	char name[IMAGE_NAME_BYTES];
-	struct timespec now;
 	json_t *layers = json_need(json_array());
-	int64_t bytes = 0, files = 0;
-	for (unsigned i = 0; i < a->order.manifest->n_layers; i++) {
-		const json_t *about = a->layers[first_of(a, i)].about;
-		json_add_shared(layers, about);
-		bytes += json_get_int(about, "bytes");
-		files += json_get_int(about, "files");
-	}
-	image_ref_name(&a->order.name, name);
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	a->about = json_need(json_pack("{s:s, s:s, s:o, s:O, s:I, s:I, s:I}", "name", name,
-		"digest", a->order.digest, "layers", layers, "config", a->order.config, "bytes",
-		(json_int_t)bytes, "files", (json_int_t)files, "made_ms",
-		(json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000));
+	for (unsigned i = 0; i < a->order.manifest->n_layers; i++)
+		json_add_shared(layers, a->layers[first_of(a, i)].about);
+	a->about = image_store_about(&a->order.name, a->order.digest, layers, a->order.config);
 	a->is_recording = true;
 	work_begin(a->order.loop, WORK_READ, &a->work, perform_record, on_recorded);
 }

@@ -27,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct import {
@@ -186,19 +185,12 @@ static bool take_hashed(struct import *m, char digest[DIGEST_BYTES])
 
 static json_t *about_system(const struct import *m)
 {
-	char name[IMAGE_NAME_BYTES];
-	struct timespec now;
-	json_t *layer = json_need(json_pack("{s:s, s:I, s:I, s:I}", "digest", m->digest, "bytes",
+	cleanup_json json_t *config = json_need(
+		json_pack("{s:s, s:[s]}", "architecture", image_architecture(), "diffs", m->diff));
+	json_t *layers = json_need(json_pack("[{s:s, s:I, s:I, s:I}]", "digest", m->digest, "bytes",
 		(json_int_t)m->counts.bytes, "files", (json_int_t)m->counts.entries, "left_out",
 		(json_int_t)m->counts.left_out));
-	json_t *config = json_need(
-		json_pack("{s:s, s:[s]}", "architecture", image_architecture(), "diffs", m->diff));
-	image_ref_name(&m->name, name);
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return json_need(json_pack("{s:s, s:s, s:[o], s:o, s:I, s:I, s:I}", "name", name, "digest",
-		m->digest, "layers", layer, "config", config, "bytes", (json_int_t)m->counts.bytes,
-		"files", (json_int_t)m->counts.entries, "made_ms",
-		(json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000));
+	return image_store_about(&m->name, m->digest, layers, config);
 }
 
 static void perform_keep(struct work *work)
