@@ -76,9 +76,16 @@ struct passage {
 	int *tid_address;  /* address of libc's copy of the thread id */
 	void *robust_head; /* address of the robust futex list that libc has registered */
 	size_t robust_bytes;
+	char uid_map[48], gid_map[48]; /* of the user namespace of C1 */
+	bool is_root;
 	struct clone_attrs attrs;
 	jmp_buf back;
 };
+
+enum { PATH_BYTES = 4096 };
+/* The working directory of P. In a box with an image, C2 finds it by its name only: the kernel has
+ * given C2 a new root. */
+static char directory[PATH_BYTES];
 
 int branch_fds_parse(struct branch_fds *out, const int *fds, size_t n)
 {
@@ -120,16 +127,16 @@ static int write_file(const char *path, const char *text)
 	return r;
 }
 
-/*
- * Map the user and group id 1000 to themselves. The warden, which supervises the seccomp filter,
- * expects exactly this. Source: user_namespaces(7)
- */
-static int map_ids(void)
+/* Map the one user and the one group of the box to themselves. The kernel does not let a process map
+ * root if it had no capability before; then the warden does it. Source: user_namespaces(7) */
+static int map_ids(const struct passage *p)
 {
 	int r = write_file("/proc/self/setgroups", "deny");
-	if (r == 0)
-		r = write_file("/proc/self/uid_map", "1000 1000 1");
-	return r < 0 ? r : write_file("/proc/self/gid_map", "1000 1000 1");
+	if (r == 0 && !p->is_root)
+		r = write_file("/proc/self/uid_map", p->uid_map);
+	if (r == 0 && !p->is_root)
+		r = write_file("/proc/self/gid_map", p->gid_map);
+	return r;
 }
 
 /*
@@ -237,7 +244,7 @@ static int become_init(struct passage *p, pid_t driver)
 static int c1_main(void *arg)
 {
 	struct passage *p = arg;
-	int r = map_ids();
+	int r = map_ids(p);
 	if (r == 0)
 		r = tell_warden(p->fds);
 	if (r == 0)
@@ -293,6 +300,12 @@ int branch_clone(const struct branch_fds *fds)
 		return -errno;
 	if (syscall(SYS_get_robust_list, 0, &p.robust_head, &p.robust_bytes) < 0)
 		p.robust_head = NULL;
+	/* in its new user namespace, C1 does not see them before they are mapped */
+	p.is_root = getuid() == 0;
+	snprintf(p.uid_map, sizeof p.uid_map, "%u %u 1", getuid(), getuid());
+	snprintf(p.gid_map, sizeof p.gid_map, "%u %u 1", getgid(), getgid());
+	if (!getcwd(directory, sizeof directory))
+		directory[0] = '\0';
 	clone_attrs_save(&p.attrs);
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
@@ -306,7 +319,7 @@ int branch_clone(const struct branch_fds *fds)
 
 /* ---- adapting C2 to the new box ---- */
 
-enum { PATH_BYTES = 4096, LINE_BYTES = 256 };
+enum { LINE_BYTES = 256 };
 
 struct settling {
 	int channel_fd;
@@ -515,8 +528,7 @@ static int renew_all(struct settling *s, bool is_last)
 /* Change to the directory of the same name in the new box, or else to /home/user. */
 static int change_directory(void)
 {
-	char path[PATH_BYTES];
-	if (getcwd(path, sizeof path) && path[0] == '/' && chdir(path) == 0)
+	if (directory[0] == '/' && chdir(directory) == 0)
 		return 0;
 	return chdir("/home/user") < 0 ? -errno : 0;
 }

@@ -238,6 +238,7 @@ int box_order(const struct box_args *args, const struct opt_set *set, struct box
 		.n_volumes = args->volumes.n,
 		.workspace = args->workspace,
 		.rootfs = args->rootfs,
+		.image_name = args->image,
 		.interpreter = args->python,
 		.template = args->template,
 		.env = (const char *const *)p->env,
@@ -390,7 +391,10 @@ json_t *box_params(const struct box_args *args, const struct opt_set *set, struc
 			json_put_text(params, "runtime", args->runtime);
 		if (args->template)
 			json_put_text(params, "template", args->template);
-		if (args->python && strchr(args->python, '/'))
+		if (args->image)
+			json_put_text(params, "image", args->image);
+		bool is_of_host = !args->image && !args->rootfs;
+		if (args->python && strchr(args->python, '/') && is_of_host)
 			set_path(params, "python", args->python);
 		else if (args->python)
 			json_put_text(params, "python", args->python);

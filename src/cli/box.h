@@ -15,7 +15,7 @@ struct box_args {
 	const char *runtime;
 	struct opt_list volumes, env, publish, net, secrets;
 	const char *preload;
-	const char *workspace, *python, *template, *rootfs, *profile, *skills;
+	const char *workspace, *python, *template, *rootfs, *image, *profile, *skills;
 	struct limits limits;
 	uint64_t seed;
 	const char *time;

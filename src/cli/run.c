@@ -212,7 +212,7 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	*req = (struct once_request){.order = order,
 		.argv = (const char *const *)operands,
 		.preload = args->box.preload,
-		.layers_dir = order.template ? xdg_layers_dir(NULL) : NULL,
+		.layers_dir = order.template || order.image_name ? xdg_layers_dir(NULL) : NULL,
 		.out_dir = args->output.dir,
 		.published = on_published,
 		.ports = p->ports,

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* in an image that names none, as other programs have it that run images */
+#define PATH_OF_IMAGE "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define PATH_OWN "/home/user/.local/bin:" /* what programs of the box install */
 
 unsigned runtime_seed(const struct runtime_request *req)
@@ -42,22 +44,51 @@ static void write_path(const char *chosen, char *out, size_t max)
 		snprintf(out, max, "PATH=" PATH_OWN RUNTIME_PATH);
 }
 
+/* The variables of every box. Those of rows for one kind of system are left out for the other. */
+static const struct {
+	enum { ANY, HOST, IMAGE } system;
+	const char *text;
+} fixed[] = {
+	{ANY, "RETORT=1"},
+	{ANY, "HOME=/home/user"},
+	{HOST, "USER=user"},
+	{ANY, "TMPDIR=/tmp"},
+	{ANY, "LANG=C.UTF-8"},
+	/* New files in the workspace are reported as results, so keep caches elsewhere. */
+	{ANY, "XDG_CACHE_HOME=/tmp/.cache"},
+	{ANY, "NPM_CONFIG_CACHE=/tmp/.cache/npm"},
+	{ANY, "NPM_CONFIG_UPDATE_NOTIFIER=false"},
+	{ANY, "CARGO_HOME=/tmp/.cache/cargo"},
+	{ANY, "GOMODCACHE=/tmp/.cache/go-mod"},
+	/* An undo could not remove directories without the right to write. */
+	{ANY, "GOFLAGS=-modcacherw"},
+	/* Programs are installed into PATH_OWN. No package manager owns what is there. */
+	{HOST, "NPM_CONFIG_PREFIX=/home/user/.local"},
+	{HOST, "CARGO_INSTALL_ROOT=/home/user/.local"},
+	{HOST, "GOBIN=/home/user/.local/bin"},
+	{ANY, "PIP_BREAK_SYSTEM_PACKAGES=1"},
+	{IMAGE, "PIP_ROOT_USER_ACTION=ignore"},
+	{IMAGE, "DEBIAN_FRONTEND=noninteractive"},
+	{ANY, "PIP_DISABLE_PIP_VERSION_CHECK=1"},
+	{ANY, "UV_LINK_MODE=copy"}, /* the cache is another file system than the workspace */
+};
+
+static int add_fixed(const struct runtime_request *req, struct runtime_start *out, struct err *err)
+{
+	char user[64];
+	int r = 0;
+	snprintf(user, sizeof user, "USER=%s", req->user ? req->user : "root");
+	if (req->has_image)
+		r = add_variable(out, err, user);
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(fixed); i++)
+		if (fixed[i].system == ANY || (fixed[i].system == IMAGE) == req->has_image)
+			r = add_variable(out, err, fixed[i].text);
+	return r;
+}
+
 int runtime_add_environment(const struct runtime_request *req, const char *const *own, size_t n_own,
 	struct runtime_start *out, struct err *err)
 {
-	static const char *const fixed[] = {"RETORT=1", "HOME=/home/user", "USER=user",
-		"TMPDIR=/tmp", "LANG=C.UTF-8",
-		/* New files in the workspace are reported as results, so keep caches elsewhere. */
-		"XDG_CACHE_HOME=/tmp/.cache", "NPM_CONFIG_CACHE=/tmp/.cache/npm",
-		"NPM_CONFIG_UPDATE_NOTIFIER=false", "CARGO_HOME=/tmp/.cache/cargo",
-		"GOMODCACHE=/tmp/.cache/go-mod",
-		/* An undo could not remove directories without the right to write. */
-		"GOFLAGS=-modcacherw",
-		/* Programs are installed into PATH_OWN. No package manager owns what is there. */
-		"NPM_CONFIG_PREFIX=/home/user/.local", "CARGO_INSTALL_ROOT=/home/user/.local",
-		"GOBIN=/home/user/.local/bin", "PIP_BREAK_SYSTEM_PACKAGES=1",
-		"PIP_DISABLE_PIP_VERSION_CHECK=1",
-		"UV_LINK_MODE=copy"}; /* the cache is another file system than the workspace */
 	char computed[2][96] = {""};
 	char session[STILL_SESSION_BYTES], path[PATH_MAX + sizeof "PATH=:" PATH_OWN RUNTIME_PATH];
 	still_session(req, session);
@@ -69,11 +100,16 @@ int runtime_add_environment(const struct runtime_request *req, const char *const
 	 * first value that it gets, so begin at the end. */
 	for (size_t i = req->n_env; r == 0 && i > 0; i--)
 		r = add_variable(out, err, req->env[i - 1]);
-	write_path(req->chosen, path, sizeof path);
+	for (size_t i = 0; r == 0 && i < req->n_image_env; i++)
+		r = add_variable(out, err, req->image_env[i]);
+	if (req->has_image)
+		snprintf(path, sizeof path, "PATH=" PATH_OF_IMAGE);
+	else
+		write_path(req->chosen, path, sizeof path);
 	if (r == 0)
 		r = add_variable(out, err, path);
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(fixed); i++)
-		r = add_variable(out, err, fixed[i]);
+	if (r == 0)
+		r = add_fixed(req, out, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(computed); i++)
 		if (computed[i][0])
 			r = add_variable(out, err, computed[i]);

@@ -177,3 +177,10 @@ int runtime_find(
 		return runtime_not_found(kind, out, err);
 	return access(out, X_OK) < 0 ? fail_find(kind, out, errno, err) : 0;
 }
+
+int runtime_name_in_image(
+	const struct runtime_request *req, const char *usual, char out[PATH_MAX], struct err *err)
+{
+	int n = snprintf(out, PATH_MAX, "%s", req->interpreter ? req->interpreter : usual);
+	return n < PATH_MAX ? 0 : err_set(err, ERR_LIMIT, "path is too long: %.100s…", out);
+}

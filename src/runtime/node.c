@@ -7,10 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "base/fd.h"
 #include "runtime/installation.h"
 #include "runtime/start.h"
-#include "sandbox/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,24 +27,6 @@ static const struct runtime_kind kind = {
 	.usual = {"/usr/bin/node", "/usr/local/bin/node", "/usr/bin/nodejs"},
 	.missing = "install version 18 or newer (apt install nodejs) or name one: --python PATH",
 };
-
-static int find_in_rootfs(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
-{
-	cleanup_fd int root = open(req->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return err_fail_sys(err, ERR_NOT_FOUND, errno,
-			"name the directory of a root file system: it holds usr/", "--rootfs %s",
-			req->rootfs);
-	const char *const asked[] = {req->interpreter, NULL};
-	const char *const *paths = req->interpreter ? asked : kind.usual;
-	for (size_t i = 0; paths[i]; i++) {
-		cleanup_fd int fd = sys_open_in_root(root, paths[i], O_PATH | O_CLOEXEC);
-		snprintf(out, PATH_MAX, "%s", paths[i]);
-		if (fd >= 0)
-			return 0;
-	}
-	return runtime_not_found(&kind, paths[0], err);
-}
 
 static int add_arguments(const struct runtime_request *req, const char *node,
 	struct runtime_start *out, struct err *err)
@@ -71,9 +51,9 @@ static int add_arguments(const struct runtime_request *req, const char *node,
 static int node_start(const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
 	char node[PATH_MAX], threads[64];
-	int r = req->rootfs ? find_in_rootfs(req, node, err)
-			    : runtime_find(&kind, req->interpreter, node, err);
-	if (r == 0 && !req->rootfs)
+	int r = req->has_image ? runtime_name_in_image(req, "node", node, err)
+			       : runtime_find(&kind, req->interpreter, node, err);
+	if (r == 0 && !req->has_image)
 		r = runtime_bind_installation(&kind, out, node, err);
 	if (r < 0)
 		return r;

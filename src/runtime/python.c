@@ -11,7 +11,6 @@
 #include "base/fd.h"
 #include "runtime/installation.h"
 #include "runtime/start.h"
-#include "sandbox/syscalls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,21 +38,6 @@ static const struct runtime_kind kind = {
 int python_find(const char *asked, char out[PATH_MAX], struct err *err)
 {
 	return runtime_find(&kind, asked, out, err);
-}
-
-static int check_rootfs(const struct runtime_request *req, char out[PATH_MAX], struct err *err)
-{
-	const char *path = req->interpreter ? req->interpreter : "/usr/bin/python3";
-	cleanup_fd int root = open(req->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return err_fail_sys(err, ERR_NOT_FOUND, errno,
-			"name the directory of a root file system: it holds usr/", "--rootfs %s",
-			req->rootfs);
-	cleanup_fd int fd = sys_open_in_root(root, path, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return runtime_not_found(&kind, path, err);
-	snprintf(out, PATH_MAX, "%s", path);
-	return 0;
 }
 
 /* Read the line `@key = VALUE` in pyvenv.cfg of a virtual environment. @out becomes "" if the line
@@ -126,7 +110,7 @@ static int add_environment(const struct runtime_request *req, const char *python
 	snprintf(computed[1], sizeof computed[1], "OMP_NUM_THREADS=%u", n_threads);
 	if (req->has_seed)
 		snprintf(computed[2], sizeof computed[2], "PYTHONHASHSEED=%u", runtime_seed(req));
-	if (!req->rootfs)
+	if (!req->has_image)
 		write_venv(python, computed[3], computed[4]);
 	const char *const own[] = {"MPLBACKEND=Agg", "MPLCONFIGDIR=/tmp/.cache/matplotlib",
 		computed[0], computed[1], computed[2], computed[3], computed[4]};
@@ -137,11 +121,11 @@ static int python_start(
 	const struct runtime_request *req, struct runtime_start *out, struct err *err)
 {
 	char python[PATH_MAX];
-	int r = req->rootfs ? check_rootfs(req, python, err)
-			    : runtime_find(&kind, req->interpreter, python, err);
-	if (r == 0 && !req->rootfs)
+	int r = req->has_image ? runtime_name_in_image(req, "python3", python, err)
+			       : runtime_find(&kind, req->interpreter, python, err);
+	if (r == 0 && !req->has_image)
 		r = runtime_bind_installation(&kind, out, python, err);
-	if (r == 0 && !req->rootfs)
+	if (r == 0 && !req->has_image)
 		r = bind_venv_base(out, python, err);
 	if (r < 0)
 		return r;

@@ -26,8 +26,14 @@ enum runtime_carry { CARRY_MEMORY, CARRY_FILE, CARRY_TEXT, CARRY_REPLAY };
 
 /* What a caller wants from a runtime. All pointers are borrowed. */
 struct runtime_request {
-	const char *interpreter; /* path on the host, or in @rootfs; NULL: the usual one */
-	const char *rootfs;	 /* root file system on the host; NULL: the host's own */
+	/* path on the host, or name or path in the image; NULL: the usual one */
+	const char *interpreter;
+	/* The box has an image in place of the host's system: nothing is looked up on the host. The
+	 * interpreter is searched for in PATH when it starts. */
+	bool has_image;
+	const char **image_env; /* variables of the image, NAME=VALUE */
+	size_t n_image_env;
+	const char *user; /* value of USER in a box with an image; NULL: root */
 	const char *chosen;	 /* interpreter whose directory comes first in PATH, or NULL */
 	/* Directory of the host that contains a directory for the driver of each runtime. */
 	const char *drivers_dir;

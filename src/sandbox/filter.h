@@ -22,14 +22,44 @@ enum filter_variant {
 	/* As FILTER_PINNED, for boxes whose memory limit the engine enforces. It also refuses
 	 * the calls that make memory which the engine could not measure. */
 	FILTER_UNCOUNTED,
-	/* The three filters above for boxes that can be branched: the warden decides on each
-	 * clone() with FILTER_BRANCH_FLAGS, and netlink sockets are refused. */
+	/* The three filters above for boxes whose user is root (FILTER_…_ROOT): changes of owners
+	 * and ids succeed without doing anything, so that package managers work, although there is
+	 * only one id. Or whose user is another one of an image (FILTER_…_OTHER): the kernel refuses
+	 * what it does not map. */
+	FILTER_DEFAULT_ROOT,
+	FILTER_PINNED_ROOT,
+	FILTER_UNCOUNTED_ROOT,
+	FILTER_DEFAULT_OTHER,
+	FILTER_PINNED_OTHER,
+	FILTER_UNCOUNTED_OTHER,
+	/* The filters above for boxes that can be branched: the warden decides on each clone() with
+	 * FILTER_BRANCH_FLAGS, and netlink sockets are refused. */
 	FILTER_DEFAULT_NOTIFY,
 	FILTER_PINNED_NOTIFY,
 	FILTER_UNCOUNTED_NOTIFY,
+	FILTER_DEFAULT_ROOT_NOTIFY,
+	FILTER_PINNED_ROOT_NOTIFY,
+	FILTER_UNCOUNTED_ROOT_NOTIFY,
+	FILTER_DEFAULT_OTHER_NOTIFY,
+	FILTER_PINNED_OTHER_NOTIFY,
+	FILTER_UNCOUNTED_OTHER_NOTIFY,
 	FILTER_VARIANT_END_,
+	FILTER_ROOT_OFFSET = FILTER_DEFAULT_ROOT - FILTER_DEFAULT,
+	FILTER_OTHER_OFFSET = FILTER_DEFAULT_OTHER - FILTER_DEFAULT,
 	FILTER_NOTIFY_OFFSET = FILTER_DEFAULT_NOTIFY - FILTER_DEFAULT
 };
+
+/* The id of the user of a box with the host's system. */
+enum { FILTER_BOX_ID = 1000 };
+
+/* Return the offset for a box whose user has the id @uid: 0, FILTER_ROOT_OFFSET or
+ * FILTER_OTHER_OFFSET. */
+static inline enum filter_variant filter_user_offset(uint32_t uid)
+{
+	return (enum filter_variant)(uid == 0 ? FILTER_ROOT_OFFSET
+			: uid == FILTER_BOX_ID ? 0
+					       : FILTER_OTHER_OFFSET);
+}
 
 /* The flags of the clone() that makes a branch: CLONE_VM, CLONE_VFORK, CLONE_PARENT, SIGCHLD, and
  * CLONE_NEW… for the mount, UTS, IPC, user, pid and network namespaces. */

@@ -92,10 +92,10 @@ enum {
 /* NETFILTER: the socket options {IP,ARP,IP6,EB}T_SO_{SET,GET}_… of linux/netfilter*, which change
  * tables of rules, and the socket options for IPsec policies. */
 /* BOX_IDS: the values that are allowed where a call such as setreuid() takes an id. They are
- * IDMAP_BOX_ID, which is the only id in a box, and -1, which leaves the id as it is. */
+ * FILTER_BOX_ID, which is the only id in a box, and -1, which leaves the id as it is. */
 #define NETFILTER	 "packet filters in the kernel: a history of bugs behind one capability"
 #define NO_OTHER_ID	 "as for a user without privileges, in place of the kernel's EINVAL"
-#define BOX_IDS		 1000, UINT32_MAX
+#define BOX_IDS		 FILTER_BOX_ID, UINT32_MAX
 #define HIGH(a)		 (FILTER_HIGH + (a))
 #define NO_SETUID	 "no setuid or setgid files: outside the box others could run them"
 #define EXCEPT(...)	 GUARD(FILTER_EXCEPT, __VA_ARGS__)
@@ -120,11 +120,57 @@ static const struct filter_row table[] = {
 	PINNED ABSENT(memfd_create, NOT_COUNTED) ABSENT(vmsplice, NOT_COUNTED)                     \
 		DENY(shmget, NOT_COUNTED) DENY(semget, NOT_COUNTED) DENY(msgget, NOT_COUNTED)
 
-static const struct filter_row pinned_rows[] = {PINNED};
-static const struct filter_row uncounted_rows[] = {UNCOUNTED};
-static const struct filter_row notify_rows[] = {BRANCH};
-static const struct filter_row pinned_notify_rows[] = {BRANCH PINNED};
-static const struct filter_row uncounted_notify_rows[] = {BRANCH UNCOUNTED};
+/* The calls that change owners and ids. */
+#define AS_DONE "there is only one id: package managers go on as if it were done"
+#define AS_ROOT                                                                                    \
+	REFUSE(chown, DONE, AS_DONE)                                                               \
+	REFUSE(fchown, DONE, AS_DONE)                                                              \
+	REFUSE(lchown, DONE, AS_DONE)                                                              \
+	REFUSE(fchownat, DONE, AS_DONE)                                                            \
+	REFUSE(setuid, DONE, AS_DONE)                                                              \
+	REFUSE(setgid, DONE, AS_DONE)                                                              \
+	REFUSE(setreuid, DONE, AS_DONE)                                                            \
+	REFUSE(setregid, DONE, AS_DONE)                                                            \
+	REFUSE(setresuid, DONE, AS_DONE)                                                           \
+	REFUSE(setresgid, DONE, AS_DONE)                                                           \
+	REFUSE(setfsuid, DONE, AS_DONE)                                                            \
+	REFUSE(setfsgid, DONE, AS_DONE)                                                            \
+	REFUSE(setgroups, DONE, AS_DONE)
+#define ONE_ID "the kernel knows the one id that there is"
+#define AS_OTHER                                                                                   \
+	ALLOW(chown, ONE_ID)                                                                       \
+	ALLOW(fchown, ONE_ID)                                                                      \
+	ALLOW(lchown, ONE_ID)                                                                      \
+	ALLOW(fchownat, ONE_ID)                                                                    \
+	ALLOW(setuid, ONE_ID)                                                                      \
+	ALLOW(setgid, ONE_ID)                                                                      \
+	ALLOW(setreuid, ONE_ID)                                                                    \
+	ALLOW(setregid, ONE_ID)                                                                    \
+	ALLOW(setresuid, ONE_ID)                                                                   \
+	ALLOW(setresgid, ONE_ID)
+
+/* VARIANT(enumerator, name, rows) */
+#define VARIANTS(VARIANT)                                                                          \
+	VARIANT(PINNED, pinned, PINNED)                                                            \
+	VARIANT(UNCOUNTED, uncounted, UNCOUNTED)                                                   \
+	VARIANT(DEFAULT_ROOT, default_root, AS_ROOT)                                               \
+	VARIANT(PINNED_ROOT, pinned_root, AS_ROOT PINNED)                                          \
+	VARIANT(UNCOUNTED_ROOT, uncounted_root, AS_ROOT UNCOUNTED)                                 \
+	VARIANT(DEFAULT_OTHER, default_other, AS_OTHER)                                            \
+	VARIANT(PINNED_OTHER, pinned_other, AS_OTHER PINNED)                                       \
+	VARIANT(UNCOUNTED_OTHER, uncounted_other, AS_OTHER UNCOUNTED)                              \
+	VARIANT(DEFAULT_NOTIFY, default_notify, BRANCH)                                            \
+	VARIANT(PINNED_NOTIFY, pinned_notify, BRANCH PINNED)                                       \
+	VARIANT(UNCOUNTED_NOTIFY, uncounted_notify, BRANCH UNCOUNTED)                              \
+	VARIANT(DEFAULT_ROOT_NOTIFY, default_root_notify, BRANCH AS_ROOT)                          \
+	VARIANT(PINNED_ROOT_NOTIFY, pinned_root_notify, BRANCH AS_ROOT PINNED)                     \
+	VARIANT(UNCOUNTED_ROOT_NOTIFY, uncounted_root_notify, BRANCH AS_ROOT UNCOUNTED)            \
+	VARIANT(DEFAULT_OTHER_NOTIFY, default_other_notify, BRANCH AS_OTHER)                       \
+	VARIANT(PINNED_OTHER_NOTIFY, pinned_other_notify, BRANCH AS_OTHER PINNED)                  \
+	VARIANT(UNCOUNTED_OTHER_NOTIFY, uncounted_other_notify, BRANCH AS_OTHER UNCOUNTED)
+
+#define ROWS(variant, name, rows) static const struct filter_row name##_rows[] = {rows};
+VARIANTS(ROWS)
 
 static const struct filter_variant_row {
 	const char *name;
@@ -132,13 +178,9 @@ static const struct filter_variant_row {
 	size_t n;
 } variants[FILTER_VARIANT_END_] = {
 	[FILTER_DEFAULT] = {"default", NULL, 0},
-	[FILTER_PINNED] = {"pinned", pinned_rows, ARRAY_LEN(pinned_rows)},
-	[FILTER_UNCOUNTED] = {"uncounted", uncounted_rows, ARRAY_LEN(uncounted_rows)},
-	[FILTER_DEFAULT_NOTIFY] = {"default_notify", notify_rows, ARRAY_LEN(notify_rows)},
-	[FILTER_PINNED_NOTIFY] = {"pinned_notify", pinned_notify_rows,
-		ARRAY_LEN(pinned_notify_rows)},
-	[FILTER_UNCOUNTED_NOTIFY] = {"uncounted_notify", uncounted_notify_rows,
-		ARRAY_LEN(uncounted_notify_rows)},
+#define VARIANT_ROW(variant, name, rows)                                                           \
+	[FILTER_##variant] = {#name, name##_rows, ARRAY_LEN(name##_rows)},
+	VARIANTS(VARIANT_ROW)
 };
 
 const struct filter_row *filter_rows(size_t *n)

@@ -239,13 +239,15 @@ static void send_binds(struct warden *w, const struct warden_bind *binds, size_t
 }
 
 void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
-	const struct limits *limits, const struct warden_bind *binds, size_t n_binds)
+	const struct warden_box *box)
 {
 	start_call(w, call);
-	send_binds(w, binds, n_binds);
+	send_binds(w, box->binds, box->n_binds);
 	w->req.op = WARDEN_CREATE;
 	w->req.flags = flags;
-	w->req.limits = *limits;
+	w->req.limits = *box->limits;
+	w->req.uid = box->uid;
+	w->req.gid = box->gid;
 	send_request(w);
 }
 

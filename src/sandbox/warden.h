@@ -36,6 +36,14 @@ typedef void warden_done_fn(
  */
 typedef void warden_prepared_fn(struct warden_call *call, const int *fds, size_t n_fds);
 
+/* What a new box is. */
+struct warden_box {
+	const struct limits *limits;
+	const struct warden_bind *binds;
+	size_t n_binds;
+	uint32_t uid, gid;
+};
+
 /* A call that waits for its answer. It is a member of the caller's struct, which must live until
  * `done` has run. */
 struct warden_call {
@@ -54,10 +62,11 @@ struct warden_call {
 int warden_start(struct warden **out, const char *path, struct err *err);
 int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err);
 
-/* Make a box. @flags are WARDEN_BRANCHABLE or 0. In this call and all calls below, `done` runs
+/* Make a box. @flags are WARDEN_BRANCHABLE or 0; @uid and @gid are the ids that the user of the box
+ * has in it. In this call and all calls below, `done` runs
  * once, from the loop: with the reply, or with ERR_GONE if the warden is gone. */
 void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
-	const struct limits *limits, const struct warden_bind *binds, size_t n_binds);
+	const struct warden_box *box);
 void warden_usage(struct warden *w, struct warden_call *call, uint32_t box);
 
 /*

@@ -16,7 +16,9 @@
 enum {
 	WIRE_VERSION = 1,
 	WIRE_PATH_BYTES = 4096,	  /* PATH_MAX of Linux */
-	WIRE_BINDS_MAX = 64,	  /* binds of one box */
+	WIRE_VOLUMES_MAX = 64,	  /* binds of one box, without the layers of an image */
+	WIRE_LAYERS_MAX = 128,	  /* layers of an image */
+	WIRE_BINDS_MAX = WIRE_VOLUMES_MAX + WIRE_LAYERS_MAX,
 	WIRE_BOXES_MAX = 4096,	  /* boxes of one warden */
 	WIRE_BRANCHINGS_MAX = 32, /* branches that the warden makes at the same time */
 	/* The most branches of one box that can be under way at the same time. The two are begun
@@ -41,11 +43,14 @@ enum {
 /*
  * What a bind is for. A bind is a file or directory of the host that is mounted in a box.
  *
- * The warden itself chooses where in the box a BIND_WORKSPACE, BIND_ROOTFS or BIND_LAYER is
+ * The warden itself chooses where in the box a BIND_WORKSPACE, BIND_IMAGE or BIND_LAYER is
  * mounted; the other kinds name the place in `dst`.
  *
  * A BIND_INSTALLATION is that of an interpreter, and is read-only. It is part of the root, as /usr
  * is: the files of a layer are added to it, but not to a volume.
+ *
+ * The BIND_IMAGEs are the layers of an image, the lowest first. The box has them in place of the
+ * host's system, and can write to the system. A branch of such a box gets all binds of it again.
  *
  * In a bind of any kind but BIND_DRIVER and BIND_LAYER, files that belong to the owner of the
  * bind's top directory appear in the box as files of the box's user. These two need no such mapping
@@ -53,7 +58,7 @@ enum {
  */
 enum bind_kind {
 	BIND_WORKSPACE,
-	BIND_ROOTFS,
+	BIND_IMAGE,
 	BIND_LAYER,
 	BIND_DRIVER,
 	BIND_INSTALLATION,
@@ -62,6 +67,11 @@ enum bind_kind {
 	BIND_KIND_END_
 };
 
+/* In a box with an image: a directory with what the box has changed of the image, read-only: files,
+ * and for each that is deleted a device node with the number 0. Source: the kernel's
+ * filesystems/overlayfs.rst. */
+#define WIRE_CHANGES_DIR "/retort/system"
+
 struct warden_bind {
 	uint32_t kind;
 	uint32_t reserved;
@@ -69,7 +79,7 @@ struct warden_bind {
 	 * other file */
 	uint64_t dev, ino;
 	char src[WIRE_PATH_BYTES];
-	/* absolute and normalised; "" for BIND_WORKSPACE, BIND_ROOTFS and BIND_LAYER */
+	/* absolute and normalised; "" for BIND_WORKSPACE, BIND_IMAGE and BIND_LAYER */
 	char dst[WIRE_PATH_BYTES];
 };
 
@@ -161,6 +171,9 @@ struct warden_request {
 	uint32_t flags; /* WARDEN_CREATE: enum warden_flag */
 	uint32_t door;	/* WARDEN_OPEN: enum warden_door */
 	uint32_t reserved;
+	/* WARDEN_CREATE: the ids that the one user of the box has in it. A branch has those of its
+	 * parent. */
+	uint32_t uid, gid;
 	struct limits limits;
 	struct warden_bind bind;
 	struct warden_net net; /* WARDEN_OPEN with WARDEN_DOOR_NET */
@@ -291,8 +304,8 @@ struct init_request {
 	 */
 	uint32_t mark;
 	/*
-	 * INIT_SPAWN: 1: the process is a program that a client starts; else 0. A program is
-	 * searched for in PATH, and it gets no channel. The rules for processes that steps leave
+	 * INIT_SPAWN: 1: the process is a program that a client starts; else 0. A program gets no
+	 * channel. The rules for processes that steps leave
 	 * running do not concern programs: see INIT_ROLLBACK, INIT_CLEAR and INIT_SWEEP.
 	 */
 	uint32_t is_program;

@@ -144,7 +144,7 @@ static bool find_module(const struct session *s, const char *message, struct buf
 	cleanup_buf struct buf list = BUF_INIT(LIST_BYTES);
 	char module[NAME_BYTES];
 	for (size_t i = 0; i < order->n_binds; i++)
-		if (order->binds[i].kind == BIND_ROOTFS)
+		if (order->binds[i].kind == BIND_IMAGE)
 			return false;
 	if (!read_module(message, module) ||
 		package_list(order->starts[runtime_index(&runtime_python)].argv[0], &list) == 0)

@@ -241,8 +241,13 @@ static int get_box(struct session *s, struct err *err)
 	s->is_continuation = s->state == SESSION_OPEN && (!s->is_rewound || s->is_continuation);
 	s->is_rewound = false;
 	if (!s->stem) {
-		s->box = box_create(s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE, &s->limits,
-			o->binds, s->is_template ? o->n_template : o->n_binds, on_made, s);
+		const struct warden_box what = {.limits = &s->limits,
+			.binds = o->binds,
+			.n_binds = s->is_template ? o->n_template : o->n_binds,
+			.uid = o->uid,
+			.gid = o->gid};
+		s->box = box_create(
+			s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE, &what, on_made, s);
 		return 0;
 	}
 	/*
@@ -254,8 +259,8 @@ static int get_box(struct session *s, struct err *err)
 	 */
 	s->is_warm_due = !o->has_seed && s->engine->n_urgent > 0;
 	const struct branch_order order = {.limits = s->limits,
-		.binds = o->binds + o->n_shared,
-		.n_binds = o->n_binds - o->n_shared,
+		.binds = order_branch_binds(o),
+		.n_binds = order_n_branch_binds(o),
 		.is_continuation = s->is_continuation,
 		.is_warm = !o->has_seed && !s->is_warm_due};
 	s->branching = stem_branch(s->stem, &order, on_branched, s);

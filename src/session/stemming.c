@@ -127,8 +127,8 @@ static void lend(struct session *s, int n)
 	const struct order_checked *o = s->order;
 	struct driver *d = python_driver(s)->driver;
 	const struct branch_order order = {.limits = s->limits,
-		.binds = o->binds + o->n_shared,
-		.n_binds = o->n_binds - o->n_shared,
+		.binds = order_branch_binds(o),
+		.n_binds = order_n_branch_binds(o),
 		.is_continuation = true};
 	deadline_stop(&s->wall);
 	/* The branch becomes the stem, so the sessions that branch from it are one level deeper. */

@@ -34,7 +34,7 @@ static void check_accepted(const struct warden_request *req)
 		return;
 	MUST(req->bind.kind < BIND_KIND_END_);
 	MUST(memchr(req->bind.src, '\0', sizeof req->bind.src) && req->bind.src[0] == '/');
-	if (req->bind.kind == BIND_WORKSPACE || req->bind.kind == BIND_ROOTFS ||
+	if (req->bind.kind == BIND_WORKSPACE || req->bind.kind == BIND_IMAGE ||
 		req->bind.kind == BIND_LAYER)
 		return;
 	MUST(memchr(req->bind.dst, '\0', sizeof req->bind.dst) && req->bind.dst[0] == '/');

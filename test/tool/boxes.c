@@ -200,7 +200,12 @@ static void create(char *rest)
 	n_binds = 0;
 	add_bind(BIND_DRIVER, probe, "/retort/probe");
 	take_options(&limits, rest, &flags);
-	warden_create(warden, &a.call, flags, &limits, binds, n_binds);
+	warden_create(warden, &a.call, flags,
+		&(struct warden_box){.limits = &limits,
+			.binds = binds,
+			.n_binds = n_binds,
+			.uid = 1000,
+			.gid = 1000});
 	run_until(&a.is_done);
 	if (a.reply.status < 0) {
 		print_error(&a.reply.err);

@@ -125,6 +125,7 @@ int call_order_read(
 			.n_volumes = p->n_volumes,
 			.workspace = param_text(params, "workspace", NULL),
 			.rootfs = param_text(params, "rootfs", NULL),
+			.image_name = param_text(params, "image", NULL),
 			.interpreter = param_text(params, "python", NULL),
 			.template = param_text(params, "template", NULL),
 			.env = (const char *const *)p->env,

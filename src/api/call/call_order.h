@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/call/inside.h"
+#include "image/reference.h"
 #include "layer/layer_template.h"
 #include "registry/registry.h"
 #include "api/once/package_list.h"
@@ -57,7 +58,9 @@ extern const struct param order_enforced_rows[ORDER_N_LIMIT_ROWS];
 		{"template", PARAM_TEXT, false, 1, LAYER_NAME_BYTES - 1,                           \
 			.help = "name of a template with packages"},                               \
 		{"rootfs", PARAM_PATH, false, 1, PATH_BYTES,                                       \
-			.help = "directory of the host to take /usr and /etc from"},               \
+			.help = "directory of the host that has the system of the box"},           \
+		{"image", PARAM_TEXT, false, 1, IMAGE_NAME_BYTES - 1,                              \
+			.help = "name or digest of an image, which is the system of the box"},     \
 		{"volumes", PARAM_OBJECTS, .max = 256, FIELDS(order_volume_rows),                  \
 			.help = "files and directories of the host"},                              \
 		{"env", PARAM_MAP, .max = 256, .help = "environment variables"},                   \

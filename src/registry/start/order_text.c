@@ -92,6 +92,8 @@ char *order_text(const struct order *order, const char *const *preload, bool is_
 	int r = set_path(out, "workspace", order->workspace);
 	if (r == 0)
 		r = set_path(out, "rootfs", order->rootfs);
+	if (order->image && order->image->about)
+		json_put_shared(out, "image", order->image->about);
 	if (order->has_seed)
 		json_put_int(out, "seed", order->seed);
 	if (order->has_time)
@@ -239,6 +241,7 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	struct order *o = &k.order;
 	size_t n_preload;
 	const json_t *seed = json_object_get(k.json, "seed");
+	const json_t *image = json_object_get(k.json, "image");
 	o->runtime = text_of(k.json, "runtime");
 	o->interpreter = text_of(k.json, "python");
 	o->workspace = text_of(k.json, "workspace");
@@ -246,6 +249,12 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	o->template = text_of(k.json, "template");
 	o->layer = text_of(k.json, "layer");
 	o->template_python = text_of(k.json, "template_python");
+	if (image) {
+		k.image = xnew(struct order_image);
+		*k.image = (struct order_image){.about = image};
+		o->image = k.image;
+		o->image_name = json_get_text(image, "name");
+	}
 	o->has_seed = json_is_integer(seed);
 	o->seed = (uint64_t)json_integer_value(seed);
 	const json_t *time = json_object_get(k.json, "time_ns");
@@ -261,7 +270,7 @@ int order_parse(struct order_kept *out, const char *text, size_t bytes, struct e
 	o->net = k.net;
 	k.secrets = xnew(struct secrets);
 	o->secrets = k.secrets;
-	if (!has_kinds(k.json) ||
+	if (!has_kinds(k.json) || (image && !order_image_is_valid(image)) ||
 		parse_secrets(k.secrets, json_object_get(k.json, "secrets")) < 0 ||
 		parse_limits(o, json_object_get(k.json, "limits")) < 0 || !k.preload || !k.env ||
 		(json_object_get(k.json, "net") && !k.net) ||
@@ -281,6 +290,7 @@ void order_kept_done(struct order_kept *k)
 	free(k->net);
 	free(k->secrets);
 	free(k->volumes);
+	free(k->image);
 	*k = (struct order_kept){0};
 }
 

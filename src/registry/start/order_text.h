@@ -15,6 +15,7 @@ struct order_kept {
 	json_t *json;
 	struct volume *volumes;
 	const char **env, **net;
+	struct order_image *image; /* or NULL */
 	struct secrets *secrets; /* without values */
 };
 

@@ -62,20 +62,22 @@ static int add_rule(int ruleset_fd, const char *path, uint64_t rights, struct er
 	return 0;
 }
 
-int landlock_lock(struct landlock_report *out, struct err *err)
+int landlock_lock(bool has_image, struct landlock_report *out, struct err *err)
 {
 	int abi = landlock_abi();
 	struct landlock_report report = {
 		.abi = abi,
-		.has_nodes = abi >= ABI_REFER,
-		.has_ioctl = abi >= ABI_IOCTL_DEV,
+		.has_nodes = abi >= ABI_REFER && !has_image,
+		.has_ioctl = abi >= ABI_IOCTL_DEV && !has_image,
 		.has_scopes = abi >= ABI_SCOPES,
 	};
-	if (abi < ABI_REFER) {
+	if (abi < (has_image ? ABI_SCOPES : ABI_REFER)) {
 		*out = report;
 		return 0;
 	}
 	struct ruleset set = ruleset_for(abi);
+	if (has_image)
+		set.handled_access_fs = 0;
 	cleanup_fd int fd = (int)syscall(SYS_landlock_create_ruleset, &set, sizeof set, 0);
 	if (fd < 0)
 		return err_sys(err, ERR_BOX, errno, "landlock: ruleset of ABI %d", abi);

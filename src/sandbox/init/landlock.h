@@ -41,7 +41,8 @@ int landlock_abi(void);
 
 /*
  * Lock the calling thread and all it creates later, as far as the kernel can. Before ABI 2, lock
- * nothing and report has_… as false. The caller must have set no_new_privs or hold CAP_SYS_ADMIN.
+ * nothing and report has_… as false. @has_image: lock only signals and sockets, since a branch of a
+ * box with an image gets another root. The caller must have set no_new_privs or hold CAP_SYS_ADMIN.
  * Errors: ERR_BOX with the call that failed; nothing is locked then.
  */
-int landlock_lock(struct landlock_report *out, struct err *err);
+int landlock_lock(bool has_image, struct landlock_report *out, struct err *err);

@@ -93,7 +93,7 @@ static int set_dumpable(const struct lock *lock, struct err *err)
 static int enter_landlock(const struct lock *lock, struct err *err)
 {
 	struct landlock_report report;
-	return lock->has_landlock ? landlock_lock(&report, err) : 0;
+	return lock->has_landlock ? landlock_lock(lock->has_image, &report, err) : 0;
 }
 
 static int drop_capabilities(const struct lock *lock attr_unused, struct err *err)

@@ -35,6 +35,9 @@ struct lock {
 	/* Enter a new Landlock domain, which cuts the process off from other spawns; see
 	 * landlock.h. False if init has entered one for all processes of the box. */
 	bool has_landlock;
+	/* The box has an image: the Landlock domain has no rules for files. A rule is for a root,
+	 * and branches of such a box have roots of their own. */
+	bool has_image;
 	/* Let other processes of this user read /proc/PID/…, until the next exec. */
 	bool is_dumpable;
 };

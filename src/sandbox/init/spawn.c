@@ -265,6 +265,19 @@ static void fail_execute(const char *program, int sys, struct err *err)
 					 : "check the file, and the limits of the session");
 }
 
+static void fail_driver(const char *program, int sys, struct err *err)
+{
+	if (strchr(program, '/') || sys != ENOENT) {
+		err_sys(err, ERR_RUNTIME, sys, "execute %s", program);
+		return;
+	}
+	err_set(err, ERR_RUNTIME, "no %.60s in the image", program);
+	err->sys = sys;
+	err_hint(err,
+		"its PATH leads to none: choose another image or runtime, or name it: --python "
+		"PATH; any program of the image runs behind --");
+}
+
 static attr_noreturn void child_main(const struct init_request *req, const int *fds, int error_fd)
 {
 	static char *argv[SPAWN_STRINGS_MAX + 1], *envp[SPAWN_STRINGS_MAX + 1];
@@ -274,8 +287,7 @@ static attr_noreturn void child_main(const struct init_request *req, const int *
 		if (req->is_program) {
 			fail_execute(argv[0], execute_in_path(argv, envp), &err);
 		} else {
-			(void)execve(argv[0], argv, envp);
-			err_sys(&err, ERR_RUNTIME, errno, "execute %s", argv[0]);
+			fail_driver(argv[0], execute_in_path(argv, envp), &err);
 		}
 	}
 	(void)fd_write_all(error_fd, &err, sizeof err);

@@ -50,12 +50,15 @@ static int detach_bind(const struct box_host *host, unsigned slot, const struct 
 		return err_set(err, ERR_NOT_FOUND, "%s changed while the box was made", bind->src);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is not a file or directory", bind->src);
-	bool is_dir_needed = bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS ||
-		bind->kind == BIND_LAYER;
+	bool is_image = bind->kind == BIND_IMAGE;
+	bool is_dir_needed =
+		bind->kind == BIND_WORKSPACE || is_image || bind->kind == BIND_LAYER;
 	if (is_dir_needed && !S_ISDIR(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is not a directory", bind->src);
-	cleanup_fd int tree = open_tree(
-		fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	/* the kernel makes no overlay of a directory below which something is mounted */
+	cleanup_fd int tree = open_tree(fd, "",
+		AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+			(is_image ? 0 : AT_RECURSIVE));
 	if (tree < 0)
 		return err_sys(err, ERR_BOX, errno, "clone the mount of %s", bind->src);
 	bool is_mapped = bind->kind != BIND_DRIVER && bind->kind != BIND_LAYER;
@@ -85,10 +88,16 @@ void making_init(struct making *m, const struct box_host *host, const struct lim
 	*m = (struct making){.host = host,
 		.sync = -1,
 		.init_sock = -1,
-		.root = {.rootfs_fd = -1, .layer_fd = -1, .workspace_fd = -1, .limits = limits},
+		.root = {.layer_fd = -1,
+			.workspace_fd = -1,
+			.limits = limits,
+			.store_tree = -1,
+			.store_fd = -1},
 		.is_v1 = host->cgroup.kind == CGROUP_V1,
-		.listener_fd = -1};
+		.listener_fd = -1,
+		.parent_store_fd = -1};
 	m->root.mounts = m->mounts;
+	m->root.image_fds = m->image_fds;
 }
 
 void making_done(struct making *m)
@@ -96,36 +105,46 @@ void making_done(struct making *m)
 	fd_close(&m->sync);
 	fd_close(&m->init_sock);
 	fd_close(&m->root.workspace_fd);
-	fd_close(&m->root.rootfs_fd);
 	fd_close(&m->root.layer_fd);
+	for (unsigned i = 0; i < m->root.n_image_fds; i++)
+		fd_close(&m->image_fds[i]);
 	for (unsigned i = 0; i < m->root.n_mounts; i++)
 		fd_close(&m->mounts[i].tree_fd);
 	for (int i = 0; i < m->n_join_fds; i++)
 		fd_close(&m->join_fds[i]);
-	m->root.n_mounts = 0;
+	m->root.n_mounts = m->root.n_image_fds = 0;
 	m->n_join_fds = 0;
 }
 
 static int take_binds(struct making *m, unsigned slot, const struct box_spec *spec, struct err *err)
 {
+	struct root *root = &m->root;
 	for (unsigned i = 0; i < spec->n_binds; i++) {
 		const struct warden_bind *bind = &spec->binds[i];
 		struct root_mount mount;
+		bool is_image = bind->kind == BIND_IMAGE;
+		if (is_image ? root->n_image_fds == WIRE_LAYERS_MAX
+			     : root->n_mounts == WIRE_VOLUMES_MAX)
+			return err_set(err, ERR_LIMIT, "too many %s",
+				is_image ? "layers" : "volumes");
 		int r = detach_bind(m->host, slot, bind, &mount, err);
 		if (r < 0)
 			return r;
-		int *const places[BIND_KIND_END_] = {[BIND_WORKSPACE] = &m->root.workspace_fd,
-			[BIND_ROOTFS] = &m->root.rootfs_fd,
-			[BIND_LAYER] = &m->root.layer_fd};
+		int *const places[BIND_KIND_END_] = {[BIND_WORKSPACE] = &root->workspace_fd,
+			[BIND_LAYER] = &root->layer_fd};
 		int *fd = places[bind->kind];
-		if (fd) {
+		if (is_image)
+			m->image_fds[root->n_image_fds++] = mount.tree_fd;
+		else if (!fd)
+			m->mounts[root->n_mounts++] = mount;
+		else {
 			fd_close(fd);
 			*fd = mount.tree_fd;
-		} else {
-			m->mounts[m->root.n_mounts++] = mount;
 		}
 	}
-	return 0;
+	return root->n_image_fds == 0 || root->layer_fd < 0
+		? 0
+		: err_set(err, ERR_PROTOCOL, "a box with an image and the layer of a template");
 }
 
 static pid_t box_clone(struct making *m)
@@ -192,7 +211,7 @@ static int start_child(struct making *m, struct box *box, const struct box_host 
 	if (pid == 0)
 		child_main(m, ours);
 	fd_close(&m->sync);
-	int r = idmap_write(pid, IDMAP_BOX_ID, idmap_uid(&host->ids, box->slot),
+	int r = idmap_write(pid, &m->ids, idmap_uid(&host->ids, box->slot),
 		idmap_gid(&host->ids, box->slot), err);
 	if (r == 0 && write(ours->sync, "g", 1) != 1)
 		r = err_sys(err, ERR_BOX, errno, "let the box go on");
@@ -250,6 +269,7 @@ int making_open(struct making *m, const struct box_spec *spec, struct ends *ours
 {
 	int r = take_binds(m, spec->ids_slot, spec, err);
 	m->is_branchable = spec->is_branchable;
+	m->ids = spec->ids;
 	return r < 0 ? r : open_sockets(m, ours, err);
 }
 
@@ -318,6 +338,8 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 	box->store_fd = fds[SEEN_STORE];
 	box->listener_fd = fds[SEEN_LISTENER];
 	box->is_branchable = spec->is_branchable;
+	box->has_image = m.root.n_image_fds > 0;
+	box->ids = spec->ids;
 	if (spec->is_branchable && fstat(fds[SEEN_USER_NS], &st) == 0)
 		box->user_ns = st.st_ino;
 	fd_close(&fds[SEEN_USER_NS]);

@@ -26,6 +26,8 @@ struct box {
 	bool is_branchable;
 	unsigned n_branchings; /* how many of its branches are under way */
 	bool is_pinned;	       /* the filter forbids changing the CPU affinity */
+	bool has_image;
+	struct box_ids ids;    /* of its user, inside the box */
 	ino_t user_ns;	       /* inode number of the box's user namespace; 0 if unknown */
 	pid_t pid;	       /* pid of the box's init */
 	int pid_fd;	       /* pidfd of a branch's init, which is not our child; otherwise -1 */
@@ -36,7 +38,8 @@ struct box {
 	int listener_fd;
 	int64_t quiet_until_ms; /* until this time, the warden does not read the listener */
 	int proc_fd;		/* the box's own /proc */
-	/* file descriptor of the box's /tmp, whose file system counts against the disk limit */
+	/* file descriptor of the box's store, whose file system counts against the disk limit; or
+	 * of a directory in it, if the box has no image */
 	int store_fd;
 	bool is_uncounted;	   /* no cgroup counts the box's memory */
 	struct proc_bounds bounds; /* for counting the box's usage without a cgroup */
@@ -62,6 +65,7 @@ struct box_spec {
 	 * is the number of the box itself or, for a branch, the number of its root, which is the
 	 * first box of the family. */
 	unsigned ids_slot;
+	struct box_ids ids; /* inside the box */
 	bool is_branchable;
 };
 

@@ -32,7 +32,8 @@ static int enter_namespaces(struct box_host *host, struct err *err)
 		       r;
 	}
 	if (!ids->is_root) {
-		int r = idmap_write(getpid(), ids->uid, ids->uid, ids->gid, err);
+		const struct box_ids same = {.uid = ids->uid, .gid = ids->gid};
+		int r = idmap_write(getpid(), &same, ids->uid, ids->gid, err);
 		if (r < 0)
 			return r;
 	}

@@ -60,11 +60,16 @@ static int check_spec(const struct box *parent, const struct box_spec *spec, str
 			       "earlier step"),
 		       r;
 	}
-	for (unsigned i = 0; i < spec->n_binds; i++)
-		if (spec->binds[i].kind == BIND_ROOTFS || spec->binds[i].kind == BIND_LAYER ||
-			spec->binds[i].kind == BIND_DRIVER)
+	unsigned n_layers = 0;
+	for (unsigned i = 0; i < spec->n_binds; i++) {
+		enum bind_kind kind = (enum bind_kind)spec->binds[i].kind;
+		n_layers += kind == BIND_IMAGE;
+		if (!parent->has_image && (kind == BIND_LAYER || kind == BIND_DRIVER))
 			return err_set(err, ERR_PROTOCOL, "a branch has the root of its parent");
-	return 0;
+	}
+	return parent->has_image == (n_layers > 0)
+		? 0
+		: err_set(err, ERR_PROTOCOL, "a branch has the image of its parent");
 }
 
 /* If the CPU limit of the branch is to be enforced by pinning, check that the branch cannot undo
@@ -107,6 +112,7 @@ int branching_open(struct branching *b, const struct box_host *host, const struc
 	b->leaf_err = b->refusal = (struct err){0};
 	b->n_allowed = 0;
 	r = making_open(&b->making, spec, &b->ends, err);
+	b->making.parent_store_fd = parent->store_fd;
 	for (unsigned i = 0; i < b->making.root.n_mounts; i++) {
 		snprintf(b->dst[i], sizeof b->dst[i], "%s", b->making.mounts[i].dst);
 		b->making.mounts[i].dst = b->dst[i];
@@ -258,9 +264,9 @@ static int take_c1(struct branching *b, pid_t pid, const struct boxes *all, stru
 		r = err_set(err, ERR_GONE, "the branch's first process has ended");
 	/* The helper process now completes the namespaces of the branch. Copying a large driver
 	 * takes just as long. So let C1, the branch's first process, copy the driver now, while
-	 * the helper works. But if the helper must move C1 into a cgroup, C1 waits until the
-	 * helper has finished. */
-	if (r == 0 && !furnish_must_move(&b->making))
+	 * the helper works. But if the helper must move C1 into a cgroup, or give it a new root,
+	 * C1 waits until the helper has finished. */
+	if (r == 0 && !furnish_is_first(&b->making))
 		r = tell_clone(b, err);
 	if (r == 0)
 		r = furnish_start(&b->furnish, &b->making, pid, b->c1_fd, err);
@@ -369,7 +375,7 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 	box->proc_fd = fds[SEEN_PROC];
 	box->bounds.kernel_bytes = proc_kernel_bytes(box->proc_fd);
 	box->store_fd = fds[SEEN_STORE];
-	r = furnish_must_move(&b->making) ? tell_clone(b, err) : 0;
+	r = furnish_is_first(&b->making) ? tell_clone(b, err) : 0;
 	/* Send one byte for init and one for the driver: both wait on this socket. */
 	for (int i = 0; r == 0 && i < 2; i++)
 		r = tell(b, WORD_GO, err);
@@ -382,6 +388,8 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 	box->is_branchable = true;
 	box->is_uncounted = b->making.is_uncounted;
 	box->is_pinned = b->parent->is_pinned;
+	box->has_image = b->parent->has_image;
+	box->ids = b->parent->ids;
 	box->state = BOX_LIVE;
 	*workspace_fd = fds[SEEN_WORKSPACE];
 	free_branching(b);

@@ -58,7 +58,7 @@ struct branching {
 	int c1_fd;
 	struct furnish furnish;
 	/* copies of the binds' destinations, because the request is soon overwritten */
-	char dst[WIRE_BINDS_MAX][WIRE_PATH_BYTES];
+	char dst[WIRE_VOLUMES_MAX][WIRE_PATH_BYTES];
 };
 
 /* All boxes of the warden. */

@@ -42,12 +42,12 @@ static int step_cgroup(struct making *m, struct err *err)
 	return 0;
 }
 
-int child_become_user(struct err *err)
+int child_become_user(const struct box_ids *ids, struct err *err)
 {
 	/* The change of ids must not clear the capabilities, which later steps need. */
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 ||
-		setresgid(IDMAP_BOX_ID, IDMAP_BOX_ID, IDMAP_BOX_ID) < 0 ||
-		setresuid(IDMAP_BOX_ID, IDMAP_BOX_ID, IDMAP_BOX_ID) < 0 ||
+		setresgid(ids->gid, ids->gid, ids->gid) < 0 ||
+		setresuid(ids->uid, ids->uid, ids->uid) < 0 ||
 		prctl(PR_SET_KEEPCAPS, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become the box's user");
 	/* Let the kernel kill this process, and so the box, when the warden dies.
@@ -58,9 +58,9 @@ int child_become_user(struct err *err)
 	return 0;
 }
 
-static int step_ids(struct making *m attr_unused, struct err *err)
+static int step_ids(struct making *m, struct err *err)
 {
-	return child_become_user(err);
+	return child_become_user(&m->ids, err);
 }
 
 static int step_root(struct making *m, struct err *err)
@@ -214,7 +214,7 @@ static int step_filter(struct making *m, struct err *err)
 		: m->n_cpus			      ? FILTER_PINNED
 						      : FILTER_DEFAULT;
 	struct lock lock = {
-		.filter = variant + FILTER_NOTIFY_OFFSET, .listener_fd = &m->listener_fd};
+		.filter = variant + filter_user_offset(m->ids.uid) + FILTER_NOTIFY_OFFSET, .listener_fd = &m->listener_fd};
 	return lock_process(&lock, err);
 }
 
@@ -227,7 +227,7 @@ static int step_hand_out(struct making *m, struct err *err)
 	if (m->is_branchable && user_ns < 0)
 		return err_sys(err, ERR_BOX, errno, "open /proc/self/ns/user");
 	const int more[] = {m->listener_fd, user_ns};
-	return root_hand_out(m->sync, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
+	return root_hand_out(m->sync, m->root.store_fd, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
 }
 
 /* Give up all capabilities. This happens here, since emptying the bounding set needs a capability
@@ -241,12 +241,14 @@ static int step_capabilities(struct making *m attr_unused, struct err *err)
 static int step_init(struct making *m, struct err *err)
 {
 	static char name[] = "retort-init", pinned[] = "pinned", uncounted[] = "uncounted",
-		    branchable[] = "branchable";
+		    branchable[] = "branchable", plain[] = "plain", image[] = "image";
+	bool has_image = m->root.n_image_fds > 0;
 	char *const word = m->is_branchable ? branchable
 		: m->is_uncounted	    ? uncounted
 		: m->n_cpus		    ? pinned
+		: has_image		    ? plain
 					    : NULL;
-	char *const argv[] = {name, word, NULL};
+	char *const argv[] = {name, word, has_image ? image : NULL, NULL};
 	static char *const envp[] = {NULL};
 	if (dup3(m->init_sock, WIRE_SOCK_FD, 0) < 0 && m->init_sock != WIRE_SOCK_FD)
 		return err_sys(err, ERR_BOX, errno, "hand init its socket");

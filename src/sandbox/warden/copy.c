@@ -12,12 +12,14 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 enum { COPY_CHUNK_BYTES = 256 << 10, COPY_MODE = 01777 };
 
 struct copying {
 	int from, to;
 	unsigned depth;
+	bool is_upper;
 	struct err *err;
 	int result;
 };
@@ -115,6 +117,16 @@ static int copy_link(const struct copying *c, const char *name, const struct sta
 
 static bool copy_entry(void *arg, const char *name);
 
+/* Copy the mark of a directory that hides what is below it in the layers. Returns: 0, or -1 with
+ * errno. Source: the kernel's filesystems/overlayfs.rst. */
+static int copy_opaque(int from, int to)
+{
+	static const char mark[] = "user.overlay.opaque";
+	char value[2];
+	ssize_t n = from < 0 ? 0 : fgetxattr(from, mark, value, sizeof value);
+	return n > 0 ? fsetxattr(to, mark, value, (size_t)n, 0) : 0;
+}
+
 /* Copy a directory. @from is -1 for a mount point, whose content is not copied. */
 static int copy_dir(const struct copying *c, const char *name, int from, const struct stat *st)
 {
@@ -124,7 +136,11 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 	cleanup_fd int to = openat(c->to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to < 0)
 		return failed(c->err, errno, "open directory", name);
-	struct copying below = {.from = from, .to = to, .depth = c->depth + 1, .err = c->err};
+	struct copying below = {.from = from,
+		.to = to,
+		.depth = c->depth + 1,
+		.is_upper = c->is_upper,
+		.err = c->err};
 	if (below.depth > WIRE_DIRS_MAX) {
 		err_set(c->err, ERR_LIMIT, "the workspace is more than %d directories deep",
 			WIRE_DIRS_MAX);
@@ -132,6 +148,8 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 		c->err->sys = ENAMETOOLONG;
 		return -err_errno(ERR_LIMIT);
 	}
+	if (c->is_upper && copy_opaque(from, to) < 0)
+		return failed(c->err, errno, "mark directory", name);
 	int r = from < 0 ? 0 : cgroup_file_each(from, ".", copy_entry, &below);
 	if (r == -ENOENT)
 		r = 0; /* the directory was removed meanwhile */
@@ -185,6 +203,10 @@ static int copy_one(const struct copying *c, const char *name)
 		return copy_link(c, name, &st);
 	if (S_ISFIFO(st.st_mode))
 		return copy_fifo(c, name, &st);
+	/* the mark of a file that is deleted */
+	if (c->is_upper && S_ISCHR(st.st_mode) && st.st_rdev == 0)
+		return mknodat(c->to, name, S_IFCHR, 0) < 0 ? failed(c->err, errno, "mark", name)
+							    : 0;
 	return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
 		? copy_opened(c, name, S_ISDIR(st.st_mode))
 		: 0;
@@ -199,9 +221,9 @@ static bool copy_entry(void *arg, const char *name)
 	return c->result == 0;
 }
 
-int copy_tree(int from, int to, struct err *err)
+int copy_tree(int from, int to, bool is_upper, struct err *err)
 {
-	struct copying c = {.from = from, .to = to, .err = err};
+	struct copying c = {.from = from, .to = to, .is_upper = is_upper, .err = err};
 	int r = cgroup_file_each(from, ".", copy_entry, &c);
 	if (c.result < 0)
 		return c.result;

@@ -126,14 +126,15 @@ static int enter_spaces(int pid_fd, int spaces, struct err *err)
 	}
 }
 
-static int enter(int pid_fd, enum warden_door what, struct err *err)
+static int enter(
+	int pid_fd, const struct box_ids *ids, enum warden_door what, struct err *err)
 {
 	const int space = what == WARDEN_DOOR_TERMINAL ? CLONE_NEWNS : CLONE_NEWNET;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
 	int r = enter_spaces(pid_fd, CLONE_NEWUSER | space, err);
 	if (r == 0)
-		r = child_become_user(err);
+		r = child_become_user(ids, err);
 	/* The change of ids has set "dumpable" to the system's default, which may be 1. */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become not dumpable");
@@ -157,7 +158,7 @@ static attr_noreturn void helper_main(const struct door *d, int sock, int pid_fd
 	if (r < 0)
 		r = err_sys(&err, ERR_BOX, -r, "close what a helper need not have");
 	if (r == 0)
-		r = enter(pid_fd, d->what, &err);
+		r = enter(pid_fd, &d->box->ids, d->what, &err);
 	if (r == 0)
 		r = open_door(d, &opened, &err);
 	const struct said said = {.err = err, .mask = opened.mask};

@@ -17,15 +17,18 @@
 #include "base/fd.h"
 #include "sandbox/syscalls.h"
 #include "sandbox/warden/copy.h"
+#include "sandbox/warden/root_op.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <linux/nsfs.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -51,6 +54,7 @@ static const struct {
 
 struct work {
 	const struct making *m;
+	struct root root; /* that of a box with an image */
 	pid_t c1;
 	int c1_fd;
 	int sock;
@@ -62,15 +66,28 @@ struct work {
 	int store;
 };
 
+static bool has_image(const struct work *w)
+{
+	return w->m->root.n_image_fds > 0;
+}
+
+/* Return whether the helper moves C1, the branch's first process, into its cgroup. */
+static bool must_move(const struct making *m)
+{
+	return !m->is_v1 && m->n_join_fds > 0;
+}
+
 /* Close what the helper does not need. The warden's descriptors include the sockets and listeners
  * of all boxes, and the engine's socket. */
 static int step_close(struct work *w, struct err *err)
 {
 	int kept[WIRE_BINDS_MAX + CGROUP_JOIN_FDS + 8] = {
-		w->sock, w->c1_fd, w->m->root.workspace_fd};
-	size_t n = 3;
+		w->sock, w->c1_fd, w->m->root.workspace_fd, w->m->parent_store_fd};
+	size_t n = 4;
 	for (unsigned i = 0; i < w->m->root.n_mounts; i++)
 		kept[n++] = w->m->mounts[i].tree_fd;
+	for (unsigned i = 0; i < w->m->root.n_image_fds; i++)
+		kept[n++] = w->m->image_fds[i];
 	for (int i = 0; i < w->m->n_join_fds; i++)
 		kept[n++] = w->m->join_fds[i];
 	int r = fd_close_others(kept, n);
@@ -81,12 +98,31 @@ static int step_close(struct work *w, struct err *err)
  * v1, C1 joins its cgroup by itself, which is a thousand times quicker than being moved. */
 static int step_move(struct work *w, struct err *err)
 {
-	if (!furnish_must_move(w->m))
+	if (!must_move(w->m))
 		return 0;
 	w->procs_fd = cgroup_leaf_move(w->m->join_fds[0], w->c1);
 	return w->procs_fd < 0
 		? err_sys(err, ERR_BOX, -w->procs_fd, "move the branch into its cgroup")
 		: 0;
+}
+
+/* If the user of the box is root, map the ids of C1: C1 may not do it itself. The kernel takes a map
+ * from the user namespace above only, in which the helper has all capabilities. */
+static int step_map(struct work *w, struct err *err)
+{
+	char path[64];
+	struct pollfd c1 = {.fd = w->c1_fd, .events = POLLIN};
+	if (w->m->ids.uid != 0)
+		return 0;
+	snprintf(path, sizeof path, "/proc/%d/ns/user", (int)w->c1);
+	cleanup_fd int ns = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_fd int above = ns < 0 ? -1 : ioctl(ns, NS_GET_PARENT);
+	if (above < 0 || setns(above, CLONE_NEWUSER) < 0)
+		return err_sys(err, ERR_BOX, errno, "enter the user namespace of the box");
+	/* The number is that of C1 as long as C1 lives. */
+	if (poll(&c1, 1, 0) != 0)
+		return err_set(err, ERR_GONE, "the branch's first process ended");
+	return idmap_write_same(w->c1, &w->m->ids, err);
 }
 
 static int step_enter(struct work *w, struct err *err)
@@ -97,7 +133,7 @@ static int step_enter(struct work *w, struct err *err)
 		    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
 			    CLONE_NEWUTS) < 0)
 		return err_sys(err, ERR_BOX, errno, "enter the branch's namespaces");
-	int r = child_become_user(err);
+	int r = child_become_user(&w->m->ids, err);
 	if (r < 0)
 		return r;
 	/* The change of ids has set "dumpable" to the system's default, which may be 1. */
@@ -217,7 +253,8 @@ static int step_store(struct work *w, struct err *err)
 	cleanup_fd int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
 	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
 		store_set(fs, "size", limit[LIMIT_disk_bytes]) < 0 ||
-		store_set(fs, "nr_inodes", limit[LIMIT_disk_inodes] + STORE_END_ + 1) < 0 ||
+		store_set(fs, "nr_inodes",
+			limit[LIMIT_disk_inodes] + STORE_END_ + ROOT_IMAGE_DIRS + 1) < 0 ||
 		fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "make the branch's store");
 	w->store = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
@@ -231,7 +268,21 @@ static int step_store(struct work *w, struct err *err)
 		if (w->new[i] < 0)
 			return err_sys(err, ERR_BOX, errno, "open %s in the store", name);
 	}
+	if (has_image(w) && (mkdirat(w->store, ROOT_UPPER, 0755) < 0 ||
+				    mkdirat(w->store, ROOT_WORK, 0755) < 0))
+		return err_sys(err, ERR_BOX, errno, "mkdir in the store");
 	return 0;
+}
+
+/* Copy what the parent has changed of its image. */
+static int copy_upper(struct work *w, struct err *err)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	cleanup_fd int from = openat(w->m->parent_store_fd, ROOT_UPPER, flags);
+	cleanup_fd int to = openat(w->store, ROOT_UPPER, flags);
+	if (from < 0 || to < 0)
+		return err_sys(err, ERR_BOX, errno, "open the changes of the image");
+	return copy_tree(from, to, true, err);
 }
 
 static int step_copy(struct work *w, struct err *err)
@@ -239,8 +290,8 @@ static int step_copy(struct work *w, struct err *err)
 	int r = 0;
 	for (int i = 0; r == 0 && i < STORE_END_; i++)
 		if (i != STORE_USER || w->m->root.workspace_fd < 0)
-			r = copy_tree(w->old[i], w->new[i], err);
-	return r;
+			r = copy_tree(w->old[i], w->new[i], false, err);
+	return r == 0 && has_image(w) ? copy_upper(w, err) : r;
 }
 
 static int mount_on(int tree_fd, const char *at, struct err *err)
@@ -259,6 +310,8 @@ static int mount_on(int tree_fd, const char *at, struct err *err)
 static int step_mount(struct work *w, struct err *err)
 {
 	static const int order[] = {STORE_USER, STORE_SHM, STORE_TMP};
+	if (has_image(w))
+		return 0;
 	int r = mount_on(w->store, store_dirs[STORE_TMP].at, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(order); i++) {
 		const char *at = store_dirs[order[i]].at;
@@ -276,17 +329,34 @@ static int step_mount(struct work *w, struct err *err)
 
 static int step_volumes(struct work *w, struct err *err)
 {
-	return root_mount_volumes(w->m->mounts, w->m->root.n_mounts, err);
+	return has_image(w) ? 0
+			    : root_mount_volumes(w->m->mounts, w->m->root.n_mounts, err);
+}
+
+/*
+ * Make the root of a box with an image anew: an overlay has one directory for what is changed, and
+ * the branch has its own. This is also the new root of C1, which has no other process yet: it waits
+ * with its clone of the driver, since the kernel could overlook a process that is just being made.
+ */
+static int step_root(struct work *w, struct err *err)
+{
+	if (!has_image(w))
+		return 0;
+	w->root = w->m->root;
+	w->root.is_branch = true;
+	w->root.store_tree = w->store;
+	return root_make(&w->root, err);
 }
 
 static int step_hand_out(struct work *w, struct err *err)
 {
-	return root_hand_out(w->sock, NULL, 0, err);
+	return root_hand_out(w->sock, has_image(w) ? w->root.store_fd : -1, NULL, 0, err);
 }
 
 static int (*const steps[])(struct work *w, struct err *err) = {
 	step_close,
 	step_move,
+	step_map,
 	step_enter,
 	step_old,
 	step_proc,
@@ -298,6 +368,7 @@ static int (*const steps[])(struct work *w, struct err *err) = {
 	step_copy,
 	step_mount,
 	step_volumes,
+	step_root,
 	step_hand_out,
 };
 
@@ -325,9 +396,9 @@ static attr_noreturn void helper_main(struct work *w)
 	_exit(0);
 }
 
-bool furnish_must_move(const struct making *m)
+bool furnish_is_first(const struct making *m)
 {
-	return !m->is_v1 && m->n_join_fds > 0;
+	return must_move(m) || m->root.n_image_fds > 0;
 }
 
 int furnish_start(struct furnish *f, const struct making *m, pid_t c1, int c1_fd, struct err *err)

@@ -16,9 +16,9 @@ struct furnish {
 		.sock = -1                                                                         \
 	}
 
-/* Return whether the helper moves C1, the branch's first process, into its cgroup. If so, C1
- * must not clone the driver before that. */
-bool furnish_must_move(const struct making *m);
+/* Return whether C1, the branch's first process, must not clone the driver before the helper has
+ * finished: the helper moves C1 into its cgroup, or gives it a new root. */
+bool furnish_is_first(const struct making *m);
 
 /*
  * Start the helper for process @c1, whose pidfd is @c1_fd, and do not wait for the helper. It

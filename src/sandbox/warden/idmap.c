@@ -66,17 +66,24 @@ static int write_proc(pid_t pid, const char *name, const char *text, struct err 
 	       r;
 }
 
-int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *err)
+static int write_maps(pid_t pid, const struct box_ids *inside, uid_t uid, gid_t gid, struct err *err)
 {
 	char uid_line[48], gid_line[48];
-	snprintf(uid_line, sizeof uid_line, "%u %u 1\n", inside, uid);
-	snprintf(gid_line, sizeof gid_line, "%u %u 1\n", inside, gid);
+	snprintf(uid_line, sizeof uid_line, "%u %u 1\n", inside->uid, uid);
+	snprintf(gid_line, sizeof gid_line, "%u %u 1\n", inside->gid, gid);
+	int r = write_proc(pid, "uid_map", uid_line, err);
+	return r < 0 ? r : write_proc(pid, "gid_map", gid_line, err);
+}
+
+int idmap_write_same(pid_t pid, const struct box_ids *ids, struct err *err)
+{
+	return write_maps(pid, ids, ids->uid, ids->gid, err);
+}
+
+int idmap_write(pid_t pid, const struct box_ids *inside, uid_t uid, gid_t gid, struct err *err)
+{
 	int r = write_proc(pid, "setgroups", "deny", err);
-	if (r == 0)
-		r = write_proc(pid, "uid_map", uid_line, err);
-	if (r == 0)
-		r = write_proc(pid, "gid_map", gid_line, err);
-	return r;
+	return r < 0 ? r : write_maps(pid, inside, uid, gid, err);
 }
 
 /* Make a user namespace that maps ids on disk to those of the box. Returns: its descriptor, which

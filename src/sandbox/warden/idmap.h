@@ -8,11 +8,17 @@
 #include <sys/types.h>
 
 /*
- * Inside a box there is one user and one group, 1000. If root started retort, each box runs on the
+ * Inside a box there is one user and one group: 1000, or what its image says. If root started retort, each box runs on the
  * host under an id of its own, from IDMAP_BASE on, where no distribution assigns ids. Otherwise
  * each box runs as the user who started retort.
  */
-enum { IDMAP_BOX_ID = 1000, IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 16 };
+enum { IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 16 };
+
+/* The ids of the one user of a box, inside it. */
+struct box_ids {
+	uid_t uid;
+	gid_t gid;
+};
 
 struct idmap {
 	bool is_root;	/* the warden runs as root and may map any ids */
@@ -35,7 +41,11 @@ gid_t idmap_gid(const struct idmap *map, unsigned slot);
  * group @inside are then the host's user @uid and group @gid.
  * Errors: ERR_BOX. Source: user_namespaces(7).
  */
-int idmap_write(pid_t pid, unsigned inside, uid_t uid, gid_t gid, struct err *err);
+int idmap_write(pid_t pid, const struct box_ids *inside, uid_t uid, gid_t gid, struct err *err);
+
+/* Map the ids of process @pid to the same ids of the user namespace above, which must be the
+ * caller's. Errors: ERR_BOX. */
+int idmap_write_same(pid_t pid, const struct box_ids *ids, struct err *err);
 
 /*
  * Map the ids of the detached mount @tree_fd, if root started retort. Files that belong to the

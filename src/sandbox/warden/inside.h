@@ -12,7 +12,8 @@ enum { SEEN_PROC, SEEN_WORKSPACE, SEEN_STORE, SEEN_LISTENER, SEEN_USER_NS, SEEN_
 struct making {
 	const struct box_host *host;
 	struct root root;
-	struct root_mount mounts[WIRE_BINDS_MAX];
+	struct root_mount mounts[WIRE_VOLUMES_MAX];
+	int image_fds[WIRE_LAYERS_MAX];
 	int sync;      /* the box's end of a socket: receives "go", sends descriptors or an error */
 	int init_sock; /* the socket that becomes WIRE_SOCK_FD of init */
 	int join_fds[CGROUP_JOIN_FDS];
@@ -22,6 +23,9 @@ struct making {
 	unsigned n_cpus;   /* the number of CPUs to which the box is pinned; 0: not pinned */
 	bool is_uncounted; /* no cgroup counts the box's memory */
 	unsigned slot;
+	struct box_ids ids;
+	/* of a branch: the store of its parent, which belongs to the parent; otherwise -1 */
+	int parent_store_fd;
 	int listener_fd; /* listener of a branchable box, set by its first process; otherwise -1 */
 };
 
@@ -57,9 +61,9 @@ int child_pin(pid_t pid, unsigned n_cpus, unsigned slot, struct err *err);
 /* Bring up the loopback in the caller's network namespace, and bound the memory of TCP. */
 int child_network(const struct making *m, struct err *err);
 
-/* Become the one user of the caller's user namespace and keep the capabilities in it. When the
- * parent of the caller dies, the caller is killed. */
-int child_become_user(struct err *err);
+/* Become the one user of the caller's user namespace, with these ids, and keep the capabilities in
+ * it. When the parent of the caller dies, the caller is killed. */
+int child_become_user(const struct box_ids *ids, struct err *err);
 
 /* Limit the inotify instances and watches of the box to which the caller belongs. If @is_family,
  * the limits are higher: they are for a box together with its branches, since what a branch uses

@@ -76,7 +76,7 @@ static void do_bind(struct state *w, const struct warden_request *req)
 {
 	struct err err = {0};
 	if (message_check(req, &err) == 0 && w->n_binds == ARRAY_LEN(w->binds))
-		err_set(&err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
+		err_set(&err, ERR_LIMIT, "more than %d binds", WIRE_BINDS_MAX);
 	if (err.code == ERR_NONE)
 		w->binds[w->n_binds++] = req->bind;
 	else if (w->bad_bind.code == ERR_NONE)
@@ -91,6 +91,7 @@ static int take_spec(struct state *w, const struct warden_request *req, struct b
 	*spec = (struct box_spec){.binds = w->binds,
 		.n_binds = w->n_binds,
 		.limits = &req->limits,
+		.ids = {.uid = req->uid, .gid = req->gid},
 		.is_branchable = req->op == WARDEN_BRANCH || (req->flags & WARDEN_BRANCHABLE)};
 	w->n_binds = 0;
 	w->bad_bind = (struct err){0};
@@ -174,6 +175,7 @@ static int do_branch(struct state *w, const struct warden_request *req, int *fds
 		return err_set(
 			err, ERR_LIMIT, "more than %d branches at once", WIRE_BRANCHINGS_MAX);
 	spec.ids_slot = parent->root;
+	spec.ids = parent->ids;
 	b->box = box;
 	b->parent = parent;
 	r = branching_open(b, &w->host, &spec, fds, err);

@@ -50,7 +50,7 @@ static int check_bind(const struct warden_bind *bind, struct err *err)
 		return err_set(err, ERR_PROTOCOL, "unknown kind of bind %u", bind->kind);
 	if (!is_text(bind->src, sizeof bind->src) || bind->src[0] != '/')
 		return err_set(err, ERR_PROTOCOL, "bind without an absolute source");
-	if (bind->kind == BIND_WORKSPACE || bind->kind == BIND_ROOTFS || bind->kind == BIND_LAYER)
+	if (bind->kind == BIND_WORKSPACE || bind->kind == BIND_IMAGE || bind->kind == BIND_LAYER)
 		return 0;
 	if (!is_text(bind->dst, sizeof bind->dst))
 		return err_set(err, ERR_PROTOCOL, "bind without a destination");
@@ -133,6 +133,8 @@ int message_check(const struct warden_request *req, struct err *err)
 		return check_bind(&req->bind, err);
 	case WARDEN_CREATE:
 	case WARDEN_BRANCH:
+		if (req->uid > INT32_MAX || req->gid > INT32_MAX)
+			return err_set(err, ERR_PROTOCOL, "the ids %u and %u", req->uid, req->gid);
 		return check_limits(&req->limits, err);
 	case WARDEN_USAGE:
 	case WARDEN_DESTROY:

@@ -15,13 +15,22 @@ struct root_mount {
 };
 
 struct root {
-	/* a detached mount that contains /usr, /bin, /lib… and /etc; -1: those of the host */
-	int rootfs_fd;
+	/* detached mounts of the layers of an image, the lowest first; none: the system is the
+	 * host's. A box with an image has no @layer_fd. */
+	const int *image_fds;
+	unsigned n_image_fds;
 	int layer_fd;	  /* a detached mount of a template's files, or -1 */
 	int workspace_fd; /* a detached mount for the workspace; -1: make the workspace in memory */
 	const struct limits *limits;
 	const struct root_mount *mounts;
 	unsigned n_mounts;
+	/* The root of a branch of a box with an image: /proc is mounted already, and @store_tree is
+	 * a detached mount of its store, with the files. Otherwise false and -1. */
+	bool is_branch;
+	int store_tree;
+	/* What root_make() sets for a box with an image: its store, which is mounted nowhere.
+	 * Otherwise -1. */
+	int store_fd;
 };
 
 /*
@@ -33,16 +42,19 @@ struct root {
  * mount namespace.
  * Source:  pivot_root(2), mount_setattr(2), move_mount(2).
  */
-int root_make(const struct root *root, struct err *err);
+int root_make(struct root *root, struct err *err);
+/* Make the current directory, which is a mount point, the root of this process and of all others
+ * in its mount namespace, and unmount the old root. Errors: ERR_BOX. */
+int root_pivot(struct err *err);
 
 /*
  * Report success to the warden over @sock. The warden gets an empty struct err and these
- * descriptors: of /proc, of the workspace, of /tmp (whose file system counts against the disk
- * limit), and then @more (at most ROOT_MORE_FDS).
+ * descriptors: of /proc, of the workspace, of the store (whose file system counts against the disk
+ * limit), and then @more (at most ROOT_MORE_FDS). @store_fd: the store, or -1: that of /tmp.
  * Errors:  ERR_ACCESS when the box could not write to the workspace, ERR_BOX, ERR_GONE.
  */
 enum { ROOT_MORE_FDS = 2 };
-int root_hand_out(int sock, const int *more, size_t n_more, struct err *err);
+int root_hand_out(int sock, int store_fd, const int *more, size_t n_more, struct err *err);
 
 /*
  * Mount a new devpts on @path. Its pseudo-terminals are visible nowhere else, and it does not show

@@ -143,16 +143,17 @@ static void on_created(struct warden_call *call, const struct warden_reply *repl
 	box_let_go(b);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): one caller, and all is handed on as it is */
-struct box *box_create(struct engine *e, uint32_t flags, const struct limits *limits,
-	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg)
+struct box *box_create(struct engine *e, uint32_t flags, const struct warden_box *what,
+	box_made_fn *made, void *arg)
 {
-	struct box *b = box_new(e, limits);
+	struct box *b = box_new(e, what->limits);
+	struct warden_box order = *what;
+	order.limits = &b->limits;
 	b->made = made;
 	b->arg = arg;
 	b->is_calling = true;
 	b->call.done = on_created;
-	warden_create(e->warden, &b->call, flags, &b->limits, binds, n_binds);
+	warden_create(e->warden, &b->call, flags, &order);
 	return b;
 }
 

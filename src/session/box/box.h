@@ -82,8 +82,8 @@ struct box {
 
 /* Ask the warden for a new box, and call @made from the loop when the reply has arrived. The
  * caller gets a reference to the unfinished box at once. */
-struct box *box_create(struct engine *e, uint32_t flags, const struct limits *limits,
-	const struct warden_bind *binds, size_t n_binds, box_made_fn *made, void *arg);
+struct box *box_create(struct engine *e, uint32_t flags, const struct warden_box *what,
+	box_made_fn *made, void *arg);
 
 /* Allocate a box for a branch. It has no processes and no descriptors yet; stem.c adds them. */
 struct box *box_new(struct engine *e, const struct limits *limits);

@@ -116,6 +116,27 @@ static void look_at(struct look *l, const struct warden_bind *bind, int workspac
 	workspace_done(&l->files);
 }
 
+/* The box has changed files of its image. They are not restored, unless the session changes to
+ * another box. */
+static void look_at_system(struct look *l, int workspace_fd)
+{
+	struct err err;
+	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = root < 0
+		? -1
+		: sys_open_beneath(root, &WIRE_CHANGES_DIR[1],
+			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd < 0 || workspace_scan(&l->files, fd, &err) < 0) {
+		lost_files_add(l->list, "/", "");
+		return;
+	}
+	snprintf(l->prefix, sizeof l->prefix, "/");
+	tell_changes(l);
+	if (l->files.is_cut)
+		lost_files_add(l->list, "/", "");
+	workspace_done(&l->files);
+}
+
 void lost_files_volumes(
 	json_t **list, const struct order_checked *order, int workspace_fd, int64_t since_ns)
 {
@@ -123,6 +144,8 @@ void lost_files_volumes(
 	for (size_t i = 0; i < order->n_binds; i++)
 		if (order->binds[i].kind == BIND_VOLUME_RW)
 			look_at(&l, &order->binds[i], workspace_fd);
+	if (order->has_image && workspace_fd >= 0)
+		look_at_system(&l, workspace_fd);
 }
 
 static void name_action(void *arg, const struct shadow_action *action)

@@ -23,6 +23,7 @@ void lost_files_compare(json_t **list, const char *prefix, const struct workspac
  *
  * - changed files
  * - directories in which an entry was made, removed or renamed
+ * - in a box with an image: what changed of it
  * - a volume itself, if it cannot be listed or has too many files
  *
  * Paths are relative to the workspace, or absolute for a volume outside of the workspace.

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "runtime/installation.h"
 #include "runtime/start.h"
+#include "session/start/order_image.h"
 #include "session/start/trust.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ID_BYTES = sizeof "s-" + 10 };
+/* ORDER_BOX_ID: the id of the user of a box with the host's system. */
+enum { ID_BYTES = sizeof "s-" + 10, ORDER_BOX_ID = 1000 };
 
 struct limits order_default_limits(void)
 {
@@ -59,11 +61,11 @@ static int check_source(
 	enum bind_kind kind, const char *path, const char *src, struct stat *st, struct err *err)
 {
 	static const char *const options[BIND_KIND_END_] = {[BIND_WORKSPACE] = "--workspace",
-		[BIND_ROOTFS] = "--rootfs",
+		[BIND_IMAGE] = "--rootfs",
 		[BIND_LAYER] = "--template",
 		[BIND_VOLUME_RO] = "--volume",
 		[BIND_VOLUME_RW] = "--volume"};
-	bool is_dir_needed = kind == BIND_WORKSPACE || kind == BIND_ROOTFS || kind == BIND_LAYER;
+	bool is_dir_needed = kind == BIND_WORKSPACE || kind == BIND_IMAGE || kind == BIND_LAYER;
 	if (!path || stat(path, st) < 0) {
 		int sys = errno;
 		(void)err_sys(err, sys == EACCES ? ERR_ACCESS : ERR_NOT_FOUND, sys, "%s %s",
@@ -82,6 +84,11 @@ static int check_source(
 	if (kind == BIND_WORKSPACE && strcmp(path, "/") == 0)
 		return err_fail(err, ERR_USAGE, "choose a directory for this work",
 			"--workspace / would hand over the whole host");
+	if (kind == BIND_IMAGE && strcmp(path, "/") == 0)
+		return err_fail(err, ERR_USAGE,
+			"name the directory of another system; without the option, a box has the "
+			"/usr of this host",
+			"--rootfs / would show the whole host");
 	if (kind == BIND_WORKSPACE && access(path, W_OK) < 0) {
 		int r = err_sys(err, ERR_ACCESS, errno, "--workspace %s", src);
 		return err_hint(err, "choose a directory that you may write to"), r;
@@ -146,15 +153,25 @@ static bool has_bind(const struct order_checked *c, const struct warden_bind *bi
 	return false;
 }
 
+/* Check that one more volume has room. Layers of an image have room of their own. */
+static int check_room(const struct order_checked *c, struct err *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < c->n_binds; i++)
+		n += c->binds[i].kind != BIND_IMAGE;
+	return n < WIRE_VOLUMES_MAX
+		? 0
+		: err_set(err, ERR_LIMIT, "more than %d volumes", WIRE_VOLUMES_MAX);
+}
+
 static int add_start_binds(struct order_checked *c, struct err *err)
 {
 	for (size_t r = 0; r < RUNTIMES_MAX; r++)
 		for (size_t i = 0; i < c->starts[r].n_binds; i++) {
 			if (has_bind(c, &c->starts[r].binds[i]))
 				continue;
-			if (c->n_binds == WIRE_BINDS_MAX)
-				return err_set(
-					err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
+			if (check_room(c, err) < 0)
+				return -err_errno(err->code);
 			c->binds[c->n_binds++] = c->starts[r].binds[i];
 		}
 	return 0;
@@ -170,7 +187,7 @@ static const struct warden_bind *holder_of(
 	for (const struct warden_bind *b = c->binds; b < bind; b++) {
 		const char *at = b->kind == BIND_WORKSPACE ? "/home/user" : b->dst;
 		size_t n = strlen(at);
-		if (b->kind == BIND_ROOTFS || b->kind == BIND_LAYER || n <= most ||
+		if (b->kind == BIND_IMAGE || b->kind == BIND_LAYER || n <= most ||
 			strncmp(bind->dst, at, n) != 0 || bind->dst[n] != '/')
 			continue;
 		found = b;
@@ -227,18 +244,27 @@ static int check_twice(const struct order_checked *c, struct err *err)
 
 static int add_volume(struct order_checked *c, const struct volume *v, struct err *err)
 {
-	if (c->n_binds == WIRE_BINDS_MAX)
-		return err_set(err, ERR_LIMIT, "more than %d volumes", WIRE_BINDS_MAX);
-	int r = add_bind(c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst, err);
+	int r = check_room(c, err);
+	if (r < 0)
+		return r;
+	r = add_bind(c, v->is_writable ? BIND_VOLUME_RW : BIND_VOLUME_RO, v->src, v->dst, err);
 	return r < 0 ? r : check_twice(c, err);
+}
+
+static int add_image(struct order_checked *c, const struct order *order, struct err *err)
+{
+	int r = 0;
+	if (order->rootfs)
+		return add_bind(c, BIND_IMAGE, order->rootfs, NULL, err);
+	for (size_t i = 0; r == 0 && order->image && i < order->image->n_trees; i++)
+		r = add_bind(c, BIND_IMAGE, order->image->trees[i], NULL, err);
+	return r;
 }
 
 static int add_binds(struct order_checked *c, const struct order *order, const struct trust *trust,
 	struct err *err)
 {
-	int r = 0;
-	if (order->rootfs)
-		r = add_bind(c, BIND_ROOTFS, order->rootfs, NULL, err);
+	int r = add_image(c, order, err);
 	if (r == 0 && order->layer_tree)
 		r = add_bind(c, BIND_LAYER, order->layer_tree, NULL, err);
 	if (r == 0 && order->workspace)
@@ -348,12 +374,29 @@ static int take_trust(struct order_checked *c, struct trust *trust, struct runti
 	return 0;
 }
 
+/* Take what the image says of its user and its environment. */
+static int take_image(struct order_checked *c, const struct order *order,
+	struct runtime_request *ask, struct err *err)
+{
+	static const struct order_image none = {.about = NULL};
+	const struct order_image *image = order->image ? order->image : &none;
+	c->uid = c->gid = ORDER_BOX_ID;
+	c->has_image = ask->has_image;
+	if (!ask->has_image)
+		return 0;
+	int r = order_image_user(image, &c->uid, &c->gid, err);
+	if (r == 0 && c->uid > 0)
+		ask->user = "user";
+	ask->image_env = order_image_env(image, &ask->n_image_env);
+	return r;
+}
+
 static int check(struct order_checked *c, const struct order *order, const struct install *install,
 	struct trust *trust, struct err *err)
 {
 	const char **env = NULL;
 	struct runtime_request ask = {.interpreter = order->interpreter,
-		.rootfs = order->rootfs,
+		.has_image = order->rootfs || order->image_name || order->image,
 		.drivers_dir = install->drivers_dir,
 		.session = c->id,
 		.env = order->env,
@@ -369,6 +412,8 @@ static int check(struct order_checked *c, const struct order *order, const struc
 	c->binds = xcalloc(WIRE_BINDS_MAX, sizeof *c->binds);
 	take_secrets(c, order);
 	int r = check_code(order, err);
+	if (r == 0)
+		r = take_image(c, order, &ask, err);
 	if (r == 0)
 		r = take_net(c, order, err);
 	if (r == 0)
@@ -393,6 +438,7 @@ static int check(struct order_checked *c, const struct order *order, const struc
 		start_others(c, &ask, python);
 	const struct trust *seen = env ? trust : NULL;
 	free(env);
+	free(ask.image_env);
 	return r < 0 ? r : add_binds(c, order, seen, err);
 }
 
@@ -457,6 +503,17 @@ bool order_has_host_workspace(const struct order_checked *order)
 		if (order->binds[i].kind == BIND_WORKSPACE)
 			return true;
 	return false;
+}
+
+/* A box with an image gets a new root with each branch. */
+const struct warden_bind *order_branch_binds(const struct order_checked *order)
+{
+	return order->binds + (order->has_image ? 0 : order->n_shared);
+}
+
+size_t order_n_branch_binds(const struct order_checked *order)
+{
+	return order->n_binds - (order->has_image ? 0 : order->n_shared);
 }
 
 void order_done(struct order_checked *c)

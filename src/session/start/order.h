@@ -17,6 +17,8 @@ enum { ORDER_ID_BYTES = 24 };
 /* Directory in a box that contains the skills. */
 #define SKILLS_DIR "/skills"
 
+struct order_image;
+
 struct volume {
 	const char *src; /* path on the host */
 	const char *dst; /* path in the box; a relative path is below the workspace */
@@ -35,7 +37,12 @@ struct order {
 	const struct volume *volumes;
 	size_t n_volumes;
 	const char *workspace; /* directory of the host that the box may write to, or NULL */
-	const char *rootfs;
+	/* The system of the box, which it can change: a directory of the host, or the name of an
+	 * image. At most one of the two; NULL: the host's system, read-only. */
+	const char *rootfs, *image_name;
+	/* What order_layer_find() and order_layer_use() have found of it, see order_image.h; or
+	 * NULL. */
+	const struct order_image *image;
 	const char *interpreter;
 	/* A template with packages: its name, for those who ask; the digest of its layer; and the
 	 * directory of the layer on this host, which order_check() takes. NULL: none. */
@@ -81,6 +88,8 @@ struct order_checked {
 	 */
 	struct warden_bind *binds;
 	size_t n_binds, n_shared, n_template;
+	bool has_image;	   /* a branch gets all binds again */
+	uint32_t uid, gid; /* of the user of the box, inside it */
 	char id[ORDER_ID_BYTES]; /* id of the session: "s-" and random letters */
 };
 
@@ -105,6 +114,9 @@ int order_check_sockets(
 const struct warden_bind *order_host_bind(const struct order_checked *order);
 /* Return whether the workspace is a directory of the host. */
 bool order_has_host_workspace(const struct order_checked *order);
+/* Return the binds that a branch gets, borrowed, and how many they are. */
+const struct warden_bind *order_branch_binds(const struct order_checked *order);
+size_t order_n_branch_binds(const struct order_checked *order);
 void order_done(struct order_checked *c);
 
 /* Return whether there is a network rule among @n texts: "none" is not one. */

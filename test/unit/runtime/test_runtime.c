@@ -368,23 +368,34 @@ TEST(python_without_its_drivers)
 	CHECK_HAS(h.err.hint, "install retort again");
 }
 
-TEST(python_in_a_rootfs)
+TEST(python_in_an_image)
 {
+	static const char *image_env[] = {"PATH=/opt/bin:/bin", "A=image", "B=image", "USER=app"};
+	static const char *const mine[] = {"A=mine"};
 	HOST h;
 	host_open(&h);
-	h.req.rootfs = h.tree.root;
-	h.req.interpreter = "/base/bin/python3.11";
+	h.req.has_image = true;
+	h.req.image_env = image_env;
+	h.req.n_image_env = ARRAY_LEN(image_env);
+	h.req.env = mine;
+	h.req.n_env = ARRAY_LEN(mine);
 	CHECK_INT(runtime_python.start(&h.req, &h.start, &h.err), 0);
-	CHECK_STR(h.start.argv[0], "/base/bin/python3.11");
-	CHECK_INT(h.start.n_binds, 1);
-	HOST missing;
-	host_open(&missing);
-	missing.req.rootfs = missing.tree.root;
-	CHECK(runtime_python.start(&missing.req, &missing.start, &missing.err) < 0);
-	CHECK_INT(missing.err.code, ERR_RUNTIME);
-	missing.req.rootfs = "/nonexistent";
-	CHECK(runtime_python.start(&missing.req, &missing.start, &missing.err) < 0);
-	CHECK_INT(missing.err.code, ERR_NOT_FOUND);
+	CHECK_STR(h.start.argv[0], "python3"); /* searched for in PATH */
+	CHECK_INT(h.start.n_binds, 1);	       /* only the driver */
+	CHECK_STR(variable(&h, "PATH"), "/opt/bin:/bin");
+	CHECK_STR(variable(&h, "A"), "mine");
+	CHECK_STR(variable(&h, "B"), "image");
+	CHECK_STR(variable(&h, "USER"), "app");
+	CHECK(!variable(&h, "NPM_CONFIG_PREFIX")); /* packages go into the system */
+	CHECK_STR(variable(&h, "DEBIAN_FRONTEND"), "noninteractive");
+	HOST named;
+	host_open(&named);
+	named.req.has_image = true;
+	named.req.interpreter = "/base/bin/python3.11";
+	CHECK_INT(runtime_python.start(&named.req, &named.start, &named.err), 0);
+	CHECK_STR(named.start.argv[0], "/base/bin/python3.11");
+	CHECK_STR(variable(&named, "PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	CHECK_STR(variable(&named, "USER"), "root");
 }
 
 TEST(python_environment)

@@ -29,7 +29,7 @@ TEST(files_directories_links_and_fifos)
 	CHECK_INT(utimensat(from.fd, "d/e/f", times, 0), 0);
 	CHECK_INT(utimensat(from.fd, "d", times, 0), 0);
 	CHECK_INT(fchmod(from.fd, 0511), 0);
-	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_INT(copy_tree(from.fd, to.fd, false, &err), 0);
 	CHECK_INT(fstat(to.fd, &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0711); /* never closed */
 	CHECK_STR(tree_get(&to, "/d/e/f"), "text");
@@ -59,7 +59,7 @@ TEST(a_name_that_is_listed_twice_is_copied_once)
 	CHECK_INT(mkfifoat(from.fd, "fifo", 0600), 0);
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		tree_put(&to, first[i], "first");
-	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_INT(copy_tree(from.fd, to.fd, false, &err), 0);
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		CHECK_STR(tree_get(&to, first[i]), "first");
 	CHECK_STR(tree_get(&to, "/other"), "text");
@@ -75,7 +75,7 @@ TEST(holes_stay_holes)
 	int fd = openat(from.fd, "holes", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CHECK_INT(ftruncate(fd, 64 << 20), 0);
 	CHECK_INT(pwrite(fd, "middle", 6, 32 << 20), 6);
-	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_INT(copy_tree(from.fd, to.fd, false, &err), 0);
 	CHECK_INT(fstatat(to.fd, "holes", &st, 0), 0);
 	CHECK_INT(st.st_size, 64 << 20);
 	CHECK(st.st_blocks < 1024);
@@ -95,7 +95,7 @@ TEST(sockets_are_left_out)
 	snprintf(name.sun_path, sizeof name.sun_path, "%s", tree_path(&from, "/sock"));
 	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK_INT(bind(sock, (struct sockaddr *)&name, sizeof name), 0);
-	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_INT(copy_tree(from.fd, to.fd, false, &err), 0);
 	CHECK(!tree_has(&to, "/sock"));
 	(void)close(sock);
 }
@@ -111,11 +111,11 @@ TEST(depth_has_a_limit)
 		strcat(path, "/d");
 	(void)strcat(path, "/f");
 	tree_put(&from, path, "deep");
-	CHECK_INT(copy_tree(from.fd, to.fd, &err), 0);
+	CHECK_INT(copy_tree(from.fd, to.fd, false, &err), 0);
 	CHECK_STR(tree_get(&to, path), "deep");
 	path[strlen(path) - 1] = 'd';
 	CHECK_INT(mkdirat(from.fd, path + 1, 0700), 0);
-	CHECK(copy_tree(from.fd, again.fd, &err) < 0);
+	CHECK(copy_tree(from.fd, again.fd, false, &err) < 0);
 	CHECK_INT(err.code, ERR_LIMIT);
 }
 
@@ -125,7 +125,7 @@ TEST(what_cannot_be_written_is_said)
 	TREE from = tree_new();
 	tree_put(&from, "/f", "text");
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	CHECK(copy_tree(from.fd, null, &err) < 0);
+	CHECK(copy_tree(from.fd, null, false, &err) < 0);
 	CHECK_INT(err.code, ERR_IO);
 	CHECK_HAS(err.msg, "create f for the branch's workspace");
 	(void)close(null);

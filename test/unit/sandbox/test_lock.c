@@ -385,7 +385,7 @@ static void use_directories(int at)
 static void use_files(struct board *board)
 {
 	struct landlock_report report;
-	if (landlock_lock(&report, &board->err) < 0 || report.abi != landlock_abi() ||
+	if (landlock_lock(false, &report, &board->err) < 0 || report.abi != landlock_abi() ||
 		report.has_scopes != (report.abi >= 6) || report.has_nodes != (report.abi >= 2))
 		_exit(9);
 	in_new_directory(board);

@@ -250,7 +250,7 @@ TEST(kinds_of_bind)
 		req->bind.kind = kind;
 		strcpy(req->bind.dst, is_driver ? "/retort/python" : "/data");
 		CHECK_INT(check(req), ERR_NONE);
-		if (kind == BIND_WORKSPACE || kind == BIND_ROOTFS || kind == BIND_LAYER)
+		if (kind == BIND_WORKSPACE || kind == BIND_IMAGE || kind == BIND_LAYER)
 			continue;
 		/* A volume may not stand where a driver goes, nor a driver anywhere else. */
 		strcpy(req->bind.dst, is_driver ? "/data" : "/retort/python");
@@ -283,8 +283,8 @@ TEST(sources_and_destinations)
 	CHECK_INT(check_bind(BIND_VOLUME_RO, "/srv", "/a/../b"), ERR_USAGE);
 	/* Where these two go is not theirs to say. */
 	CHECK_INT(check_bind(BIND_WORKSPACE, "/srv", "/etc"), ERR_NONE);
-	CHECK_INT(check_bind(BIND_ROOTFS, "/srv", ""), ERR_NONE);
-	CHECK_INT(check_bind(BIND_ROOTFS, "srv", ""), ERR_PROTOCOL);
+	CHECK_INT(check_bind(BIND_IMAGE, "/srv", ""), ERR_NONE);
+	CHECK_INT(check_bind(BIND_IMAGE, "srv", ""), ERR_PROTOCOL);
 	CHECK_INT(check_bind(BIND_LAYER, "/srv", ""), ERR_NONE);
 	CHECK_INT(check_bind(BIND_LAYER, "srv", ""), ERR_PROTOCOL);
 	CHECK_INT(check_bind(BIND_INSTALLATION, "/opt/py", "/usr"), ERR_USAGE);
