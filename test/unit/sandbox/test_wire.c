@@ -33,7 +33,7 @@ static const struct {
 	{"warden_request.limits", FIELD(warden_request, limits), 40},
 	{"warden_request.bind", FIELD(warden_request, bind), 40 + 8 * LIMIT_END_},
 	{"warden_request.net", FIELD(warden_request, net),
-		56 + 8 * LIMIT_END_ + 2 * WIRE_PATH_BYTES},
+		64 + 8 * LIMIT_END_ + 2 * WIRE_PATH_BYTES},
 	{"warden_net.has_resolver", FIELD(warden_net, has_resolver), 0},
 	{"warden_net.n_listeners", FIELD(warden_net, n_listeners), 4},
 	{"warden_net.n_networks", FIELD(warden_net, n_networks), 8},
