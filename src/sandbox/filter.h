@@ -13,6 +13,7 @@
 #pragma once
 
 #include <linux/filter.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,10 @@ enum filter_variant {
 	FILTER_DEFAULT_ROOT,
 	FILTER_PINNED_ROOT,
 	FILTER_UNCOUNTED_ROOT,
+	/* as FILTER_…_ROOT, and set-id bits of files may be set: no file of the host can get them */
+	FILTER_DEFAULT_SETID,
+	FILTER_PINNED_SETID,
+	FILTER_UNCOUNTED_SETID,
 	FILTER_DEFAULT_OTHER,
 	FILTER_PINNED_OTHER,
 	FILTER_UNCOUNTED_OTHER,
@@ -40,11 +45,15 @@ enum filter_variant {
 	FILTER_DEFAULT_ROOT_NOTIFY,
 	FILTER_PINNED_ROOT_NOTIFY,
 	FILTER_UNCOUNTED_ROOT_NOTIFY,
+	FILTER_DEFAULT_SETID_NOTIFY,
+	FILTER_PINNED_SETID_NOTIFY,
+	FILTER_UNCOUNTED_SETID_NOTIFY,
 	FILTER_DEFAULT_OTHER_NOTIFY,
 	FILTER_PINNED_OTHER_NOTIFY,
 	FILTER_UNCOUNTED_OTHER_NOTIFY,
 	FILTER_VARIANT_END_,
 	FILTER_ROOT_OFFSET = FILTER_DEFAULT_ROOT - FILTER_DEFAULT,
+	FILTER_SETID_OFFSET = FILTER_DEFAULT_SETID - FILTER_DEFAULT,
 	FILTER_OTHER_OFFSET = FILTER_DEFAULT_OTHER - FILTER_DEFAULT,
 	FILTER_NOTIFY_OFFSET = FILTER_DEFAULT_NOTIFY - FILTER_DEFAULT
 };
@@ -52,13 +61,13 @@ enum filter_variant {
 /* The id of the user of a box with the host's system. */
 enum { FILTER_BOX_ID = 1000 };
 
-/* Return the offset for a box whose user has the id @uid: 0, FILTER_ROOT_OFFSET or
- * FILTER_OTHER_OFFSET. */
-static inline enum filter_variant filter_user_offset(uint32_t uid)
+/* Return the offset for a box whose user has the id @uid. @has_own_files: it can write to no file of
+ * the host. */
+static inline enum filter_variant filter_user_offset(uint32_t uid, bool has_own_files)
 {
-	return (enum filter_variant)(uid == 0 ? FILTER_ROOT_OFFSET
-			: uid == FILTER_BOX_ID ? 0
-					       : FILTER_OTHER_OFFSET);
+	if (uid == 0)
+		return (enum filter_variant)(has_own_files ? FILTER_SETID_OFFSET : FILTER_ROOT_OFFSET);
+	return (enum filter_variant)(uid == FILTER_BOX_ID ? 0 : FILTER_OTHER_OFFSET);
 }
 
 /* The flags of the clone() that makes a branch: CLONE_VM, CLONE_VFORK, CLONE_PARENT, SIGCHLD, and

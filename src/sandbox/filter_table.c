@@ -135,7 +135,16 @@ static const struct filter_row table[] = {
 	REFUSE(setresgid, DONE, AS_DONE)                                                           \
 	REFUSE(setfsuid, DONE, AS_DONE)                                                            \
 	REFUSE(setfsgid, DONE, AS_DONE)                                                            \
-	REFUSE(setgroups, DONE, AS_DONE)
+	REFUSE(setgroups, DONE, AS_DONE)                                                           \
+	EXCEPT_WHEN(socket, 0, ANY, AF_NETLINK, 2, ANY, EPROTONOSUPPORT,                           \
+		"useradd goes on only if the kernel has no audit", NETLINK_AUDIT)
+#define OWN_FILES "no file of the host can get them, and in the box they have no effect"
+#define AS_SETID                                                                                   \
+	AS_ROOT                                                                                    \
+	ALLOW(chmod, OWN_FILES)                                                                    \
+	ALLOW(fchmod, OWN_FILES)                                                                   \
+	ALLOW(fchmodat, OWN_FILES)                                                                 \
+	ALLOW(fchmodat2, OWN_FILES)
 #define ONE_ID "the kernel knows the one id that there is"
 #define AS_OTHER                                                                                   \
 	ALLOW(chown, ONE_ID)                                                                       \
@@ -156,18 +165,24 @@ static const struct filter_row table[] = {
 	VARIANT(DEFAULT_ROOT, default_root, AS_ROOT)                                               \
 	VARIANT(PINNED_ROOT, pinned_root, AS_ROOT PINNED)                                          \
 	VARIANT(UNCOUNTED_ROOT, uncounted_root, AS_ROOT UNCOUNTED)                                 \
+	VARIANT(DEFAULT_SETID, default_setid, AS_SETID)                                            \
+	VARIANT(PINNED_SETID, pinned_setid, AS_SETID PINNED)                                       \
+	VARIANT(UNCOUNTED_SETID, uncounted_setid, AS_SETID UNCOUNTED)                              \
 	VARIANT(DEFAULT_OTHER, default_other, AS_OTHER)                                            \
 	VARIANT(PINNED_OTHER, pinned_other, AS_OTHER PINNED)                                       \
 	VARIANT(UNCOUNTED_OTHER, uncounted_other, AS_OTHER UNCOUNTED)                              \
 	VARIANT(DEFAULT_NOTIFY, default_notify, BRANCH)                                            \
 	VARIANT(PINNED_NOTIFY, pinned_notify, BRANCH PINNED)                                       \
 	VARIANT(UNCOUNTED_NOTIFY, uncounted_notify, BRANCH UNCOUNTED)                              \
-	VARIANT(DEFAULT_ROOT_NOTIFY, default_root_notify, BRANCH AS_ROOT)                          \
-	VARIANT(PINNED_ROOT_NOTIFY, pinned_root_notify, BRANCH AS_ROOT PINNED)                     \
-	VARIANT(UNCOUNTED_ROOT_NOTIFY, uncounted_root_notify, BRANCH AS_ROOT UNCOUNTED)            \
-	VARIANT(DEFAULT_OTHER_NOTIFY, default_other_notify, BRANCH AS_OTHER)                       \
-	VARIANT(PINNED_OTHER_NOTIFY, pinned_other_notify, BRANCH AS_OTHER PINNED)                  \
-	VARIANT(UNCOUNTED_OTHER_NOTIFY, uncounted_other_notify, BRANCH AS_OTHER UNCOUNTED)
+	VARIANT(DEFAULT_ROOT_NOTIFY, default_root_notify, AS_ROOT BRANCH)                          \
+	VARIANT(PINNED_ROOT_NOTIFY, pinned_root_notify, AS_ROOT BRANCH PINNED)                     \
+	VARIANT(UNCOUNTED_ROOT_NOTIFY, uncounted_root_notify, AS_ROOT BRANCH UNCOUNTED)            \
+	VARIANT(DEFAULT_SETID_NOTIFY, default_setid_notify, AS_SETID BRANCH)                       \
+	VARIANT(PINNED_SETID_NOTIFY, pinned_setid_notify, AS_SETID BRANCH PINNED)                  \
+	VARIANT(UNCOUNTED_SETID_NOTIFY, uncounted_setid_notify, AS_SETID BRANCH UNCOUNTED)         \
+	VARIANT(DEFAULT_OTHER_NOTIFY, default_other_notify, AS_OTHER BRANCH)                       \
+	VARIANT(PINNED_OTHER_NOTIFY, pinned_other_notify, AS_OTHER BRANCH PINNED)                  \
+	VARIANT(UNCOUNTED_OTHER_NOTIFY, uncounted_other_notify, AS_OTHER BRANCH UNCOUNTED)
 
 #define ROWS(variant, name, rows) static const struct filter_row name##_rows[] = {rows};
 VARIANTS(ROWS)

@@ -85,7 +85,12 @@ struct warden_bind {
 
 /* The flags of WARDEN_CREATE. A box that is made with WARDEN_BRANCHABLE can be branched. A
  * branch can always be branched, without a flag. */
-enum warden_flag { WARDEN_BRANCHABLE = 1, WARDEN_FLAGS_ALL = WARDEN_BRANCHABLE };
+enum warden_flag {
+	WARDEN_BRANCHABLE = 1,
+	/* neither the box nor a branch of it has a bind of the host to which it can write */
+	WARDEN_OWN_FILES = 2,
+	WARDEN_FLAGS_ALL = WARDEN_BRANCHABLE | WARDEN_OWN_FILES
+};
 
 enum warden_op {
 	/* Add a bind to the box that is made next. There is no reply: if the bind has an error, the

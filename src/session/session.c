@@ -246,8 +246,9 @@ static int get_box(struct session *s, struct err *err)
 			.n_binds = s->is_template ? o->n_template : o->n_binds,
 			.uid = o->uid,
 			.gid = o->gid};
-		s->box = box_create(
-			s->engine, s->is_once ? 0 : WARDEN_BRANCHABLE, &what, on_made, s);
+		uint32_t flags = s->is_once ? 0 : WARDEN_BRANCHABLE;
+		flags |= o->has_image && !order_host_bind(o) ? WARDEN_OWN_FILES : 0;
+		s->box = box_create(s->engine, flags, &what, on_made, s);
 		return 0;
 	}
 	/*

@@ -440,7 +440,8 @@ static bool is_branch(char **argv)
  * - "uncounted": no cgroup counts the box's memory.
  * - "branchable": the box can be branched, and its syscall filter was loaded before init was
  *   executed.
- * - One of these, or "plain", and "image": the box has an image.
+ * - One of these, or "plain", and "image" or "own": the box has an image; "own": and can write to
+ *   no file of the host.
  * - "branch" and a pid: the box is a branch, and its driver has this pid.
  * The init of a branch is executed by C1, the first process of the branch. C1 may be hostile and
  * pass wrong arguments. But C1 gains nothing by that, because it could as well not execute init at
@@ -450,17 +451,17 @@ static struct lock lock_of(struct init *in, char **argv)
 {
 	struct lock lock = {.filter = FILTER_DEFAULT, .has_landlock = true};
 	const char *word = argv[0] && argv[1] ? argv[1] : "";
-	uint32_t uid = geteuid();
+	const char *image = word[0] && argv[2] && !is_branch(argv) ? argv[2] : "";
 	if (strcmp(word, "uncounted") == 0)
 		lock.filter = FILTER_UNCOUNTED;
 	else if (strcmp(word, "pinned") == 0)
 		lock.filter = FILTER_PINNED;
-	lock.filter += filter_user_offset(uid);
+	lock.filter += filter_user_offset(geteuid(), strcmp(image, "own") == 0);
 	in->has_branches = is_branch(argv) || strcmp(word, "branchable") == 0;
 	lock.is_filter_inherited = in->has_branches;
 	/* Landlock domains nest at most 16 deep, so a branch must not enter one more. */
 	lock.has_landlock = !is_branch(argv);
-	lock.has_image = word[0] && argv[2] && strcmp(argv[2], "image") == 0;
+	lock.has_image = image[0] != '\0';
 	if (is_branch(argv)) {
 		in->children[0].pid = (pid_t)strtol(argv[2], NULL, 10);
 		in->children[0].id = INIT_BRANCH_ID;

@@ -123,6 +123,9 @@ static int take_binds(struct making *m, unsigned slot, const struct box_spec *sp
 		const struct warden_bind *bind = &spec->binds[i];
 		struct root_mount mount;
 		bool is_image = bind->kind == BIND_IMAGE;
+		bool is_of_host = bind->kind == BIND_WORKSPACE || bind->kind == BIND_VOLUME_RW;
+		if (is_of_host && spec->has_own_files)
+			return err_set(err, ERR_PROTOCOL, "a box with own files, and a host's");
 		if (is_image ? root->n_image_fds == WIRE_LAYERS_MAX
 			     : root->n_mounts == WIRE_VOLUMES_MAX)
 			return err_set(err, ERR_LIMIT, "too many %s",
@@ -270,6 +273,7 @@ int making_open(struct making *m, const struct box_spec *spec, struct ends *ours
 	int r = take_binds(m, spec->ids_slot, spec, err);
 	m->is_branchable = spec->is_branchable;
 	m->ids = spec->ids;
+	m->has_own_files = spec->has_own_files;
 	return r < 0 ? r : open_sockets(m, ours, err);
 }
 
@@ -340,6 +344,7 @@ int box_create(struct box *box, const struct box_host *host, const struct box_sp
 	box->is_branchable = spec->is_branchable;
 	box->has_image = m.root.n_image_fds > 0;
 	box->ids = spec->ids;
+	box->has_own_files = spec->has_own_files;
 	if (spec->is_branchable && fstat(fds[SEEN_USER_NS], &st) == 0)
 		box->user_ns = st.st_ino;
 	fd_close(&fds[SEEN_USER_NS]);

@@ -27,6 +27,7 @@ struct box {
 	unsigned n_branchings; /* how many of its branches are under way */
 	bool is_pinned;	       /* the filter forbids changing the CPU affinity */
 	bool has_image;
+	bool has_own_files; /* as WARDEN_OWN_FILES */
 	struct box_ids ids;    /* of its user, inside the box */
 	ino_t user_ns;	       /* inode number of the box's user namespace; 0 if unknown */
 	pid_t pid;	       /* pid of the box's init */
@@ -66,6 +67,7 @@ struct box_spec {
 	 * first box of the family. */
 	unsigned ids_slot;
 	struct box_ids ids; /* inside the box */
+	bool has_own_files;
 	bool is_branchable;
 };
 

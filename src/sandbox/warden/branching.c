@@ -390,6 +390,7 @@ int branching_hear_helper(struct branching *b, int *workspace_fd, struct err *er
 	box->is_pinned = b->parent->is_pinned;
 	box->has_image = b->parent->has_image;
 	box->ids = b->parent->ids;
+	box->has_own_files = b->parent->has_own_files;
 	box->state = BOX_LIVE;
 	*workspace_fd = fds[SEEN_WORKSPACE];
 	free_branching(b);

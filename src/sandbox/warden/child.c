@@ -214,7 +214,9 @@ static int step_filter(struct making *m, struct err *err)
 		: m->n_cpus			      ? FILTER_PINNED
 						      : FILTER_DEFAULT;
 	struct lock lock = {
-		.filter = variant + filter_user_offset(m->ids.uid) + FILTER_NOTIFY_OFFSET, .listener_fd = &m->listener_fd};
+		.filter = variant + filter_user_offset(m->ids.uid, m->has_own_files) +
+			FILTER_NOTIFY_OFFSET,
+		.listener_fd = &m->listener_fd};
 	return lock_process(&lock, err);
 }
 
@@ -241,14 +243,15 @@ static int step_capabilities(struct making *m attr_unused, struct err *err)
 static int step_init(struct making *m, struct err *err)
 {
 	static char name[] = "retort-init", pinned[] = "pinned", uncounted[] = "uncounted",
-		    branchable[] = "branchable", plain[] = "plain", image[] = "image";
+		    branchable[] = "branchable", plain[] = "plain", image[] = "image", own[] = "own";
 	bool has_image = m->root.n_image_fds > 0;
 	char *const word = m->is_branchable ? branchable
 		: m->is_uncounted	    ? uncounted
 		: m->n_cpus		    ? pinned
 		: has_image		    ? plain
 					    : NULL;
-	char *const argv[] = {name, word, has_image ? image : NULL, NULL};
+	char *const argv[] = {name, word, !has_image ? NULL : m->has_own_files ? own : image,
+		NULL};
 	static char *const envp[] = {NULL};
 	if (dup3(m->init_sock, WIRE_SOCK_FD, 0) < 0 && m->init_sock != WIRE_SOCK_FD)
 		return err_sys(err, ERR_BOX, errno, "hand init its socket");

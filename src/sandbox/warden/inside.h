@@ -24,6 +24,7 @@ struct making {
 	bool is_uncounted; /* no cgroup counts the box's memory */
 	unsigned slot;
 	struct box_ids ids;
+	bool has_own_files;
 	/* of a branch: the store of its parent, which belongs to the parent; otherwise -1 */
 	int parent_store_fd;
 	int listener_fd; /* listener of a branchable box, set by its first process; otherwise -1 */

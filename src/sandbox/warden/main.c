@@ -91,6 +91,7 @@ static int take_spec(struct state *w, const struct warden_request *req, struct b
 	*spec = (struct box_spec){.binds = w->binds,
 		.n_binds = w->n_binds,
 		.limits = &req->limits,
+		.has_own_files = req->flags & WARDEN_OWN_FILES,
 		.ids = {.uid = req->uid, .gid = req->gid},
 		.is_branchable = req->op == WARDEN_BRANCH || (req->flags & WARDEN_BRANCHABLE)};
 	w->n_binds = 0;
@@ -176,6 +177,7 @@ static int do_branch(struct state *w, const struct warden_request *req, int *fds
 			err, ERR_LIMIT, "more than %d branches at once", WIRE_BRANCHINGS_MAX);
 	spec.ids_slot = parent->root;
 	spec.ids = parent->ids;
+	spec.has_own_files = parent->has_own_files;
 	b->box = box;
 	b->parent = parent;
 	r = branching_open(b, &w->host, &spec, fds, err);

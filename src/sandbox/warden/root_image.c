@@ -151,7 +151,9 @@ static void add_missing(void)
 	static const struct root_file files[] = {
 		{"etc/passwd", ROOT_PASSWD}, {"etc/group", ROOT_GROUP},
 		/* apt has a user of its own for downloads, and checks that it has become it */
-		{"etc/apt/apt.conf.d/90retort", "APT::Sandbox::User \"root\";\n"}};
+		{"etc/apt/apt.conf.d/90retort", "APT::Sandbox::User \"root\";\n"},
+		/* dpkg opens files again to sync them, also those that nobody may write */
+		{"etc/dpkg/dpkg.cfg.d/90retort", "force-unsafe-io\n"}};
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		cleanup_fd int fd = sys_open_beneath(AT_FDCWD, files[i].path,
 			O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
