@@ -2,9 +2,11 @@
 #include "api/once/once.h"
 #include "base/alloc.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "cli/host/xdg.h"
 #include "cli/asker.h"
 #include "cli/cmd.h"
+#include "cli/host/image_need.h"
 #include "cli/host/program.h"
 #include "cli/run.h"
 #include "cli/screen/term.h"
@@ -51,6 +53,9 @@ static const struct opt run_opts[] = {
 	{.name = "params", OPT_INTO_TEXT(struct run_args, params_file), .arg = "FILE", .flags = OPT_NO_ENV,
 		.group = "Notebook", .complete = OPT_COMPLETE_FILE,
 		.help = "set the variables that are the members of a JSON object"},
+	{.name = "pull", OPT_INTO_TEXT(struct run_args, pull), .arg = "WHEN", .group = "Files",
+		.choices = IMAGE_PULL_CHOICES, .fallback = "missing",
+		.help = "when to pull the image of --image before"},
 	BOX_PROFILE_OPT(struct run_args),
 	CMD_COMMON_OPTS(struct run_args),
 };
@@ -270,49 +275,59 @@ static void tell_behind(const struct run_args *args, const struct opt_set *set, 
 			first);
 }
 
+/* Run the code of -c or of a file. @at: the first operand in @argv. */
+static int run_code(
+	struct run_args *args, const struct opt_set *set, int argc, char **argv, int at)
+{
+	struct pieces *p = xnew(struct pieces);
+	struct once_request req;
+	struct err err = {0};
+	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
+	if (args->process.input && !args->stdin_file)
+		args->stdin_file = "-";
+	tell_behind(args, set, argv[at]);
+	/* The program's name on the command line. show_program() replaces it in argv. */
+	const char *program = args->code ? NULL : argv[at];
+	int r = gather(args, set, program_argv(args, argc, argv, at), p, &req, &err);
+	int status = r < 0 ? cli_fail(&err, args->output.json)
+			   : once_request(args, set, &req, program, p->asker);
+	if (r == 0 && status != 0)
+		tell_unread(args, program);
+	pieces_free(p);
+	return status;
+}
+
 static int run_main(int argc, char **argv)
 {
 	struct run_args args = {.box = BOX_ARGS_INIT};
 	struct opt_set set;
-	struct once_request req;
 	struct err err = {0};
+	cleanup_json json_t *image = NULL;
 	int at = cmd_parse(&cmd_run, &set, &args, argc, argv, &err);
 	if (at == 0)
 		return 0;
-	if (at > 0) {
-		int r = cmd_config(&set, args.box.profile, &err);
-		at = r < 0 ? r : at;
-	}
-	struct pieces *p = xnew(struct pieces);
-	if (at < 0) {
-		free(p);
+	int r = at < 0 ? at : cmd_config(&set, args.box.profile, &err);
+	if (r >= 0)
+		r = box_check(&args.box, &err);
+	bool is_command = r >= 0 &&
+		(set.is_ended_by_dashes || (args.box.image && !args.code && !argv[at]));
+	bool is_notebook =
+		r >= 0 && !is_command && !args.code && argv[at] && run_is_notebook(argv[at]);
+	if (r >= 0 && !is_notebook)
+		r = run_check_no_notebook(&set, &err);
+	if (r >= 0 && args.box.image)
+		r = image_need(args.box.image, args.pull, &image, &err);
+	else if (r >= 0 && opt_source(&set, "pull") == OPT_FROM_ARG)
+		r = err_fail(&err, ERR_USAGE, "name an image: --image NAME",
+			"--pull is for an image");
+	if (r < 0)
 		return cli_fail(&err, args.output.json);
-	}
-	if (!set.is_ended_by_dashes && !args.code && argv[at] && run_is_notebook(argv[at])) {
-		free(p);
+	if (args.box.image && r > 0)
+		return r;
+	if (is_notebook)
 		return run_notebook(&args, &set, argv + at);
-	}
-	if (run_check_no_notebook(&set, &err) < 0) {
-		free(p);
-		return cli_fail(&err, args.output.json);
-	}
-	if (set.is_ended_by_dashes) {
-		free(p);
-		return run_command(&args, &set, argv + at);
-	}
-	p->code = BUF_INIT(PROGRAM_MAX_BYTES);
-	if (args.process.input && !args.stdin_file)
-		args.stdin_file = "-";
-	tell_behind(&args, &set, argv[at]);
-	/* The program's name on the command line. show_program() replaces it in argv. */
-	const char *program = args.code ? NULL : argv[at];
-	int r = gather(&args, &set, program_argv(&args, argc, argv, at), p, &req, &err);
-	int status = r < 0 ? cli_fail(&err, args.output.json)
-			   : once_request(&args, &set, &req, program, p->asker);
-	if (r == 0 && status != 0)
-		tell_unread(&args, program);
-	pieces_free(p);
-	return status;
+	return is_command ? run_command(&args, &set, argv + at, image)
+			  : run_code(&args, &set, argc, argv, at);
 }
 
 static const struct cmd_example examples[] = {
@@ -320,6 +335,7 @@ static const struct cmd_example examples[] = {
 	{"run a script on a file of the host", "retort run -v ./orders.csv:orders.csv margin.py"},
 	{"keep the plots and files it makes", "retort run -o results analysis.py"},
 	{"print the whole record, for a program to read", "retort run --json -c '[1, 2, 3]'"},
+	{"run what an image of a registry has", "retort run --image python:3.12 -- python -V"},
 	{"use the packages of a virtual environment", "retort run --python ./venv job.py"},
 	{"run a notebook, with a variable set", "retort run --param year=2026 report.ipynb"},
 	{"use a shell in a box of its own", "retort run -it -v ./data -- bash"},
@@ -339,7 +355,8 @@ static const struct cmd_exit exits[] = {
 
 static const char *const usage[] = {"run [options] FILE [ARGS...]",
 	"run [options] -c CODE [ARGS...]", "run [options] - [ARGS...]",
-	"run [options] NOTEBOOK.ipynb", "run [options] -- COMMAND [ARGS...]", NULL};
+	"run [options] NOTEBOOK.ipynb", "run [options] -- COMMAND [ARGS...]",
+	"run [options] --image NAME [-- ARGS...]", NULL};
 
 const struct cmd cmd_run = {
 	.name = "run",
@@ -352,7 +369,11 @@ const struct cmd cmd_run = {
 		"a copy of it gets their outputs. A cell that fails ends the run, unless it has "
 		"the tag raises-exception; the copy is written all the same.\n\n"
 		"Behind --, any program of the box runs instead, such as `make` or `bash`. With -t "
-		"it has a terminal, and no time limit unless --timeout is given.",
+		"it has a terminal, and no time limit unless --timeout is given.\n\n"
+		"With --image NAME the box has the system of an image in place of the host's, and "
+		"can write to all of it. The image is pulled if it is missing. Its variables, user "
+		"and working directory are used; behind -- are the arguments of its program, if "
+		"it has one. Code of -c or a FILE runs with the interpreter that the image has.",
 	.opts = run_opts,
 	.n_opts = ARRAY_LEN(run_opts),
 	.examples = examples,

@@ -5,6 +5,8 @@
 #include "cli/box.h"
 #include "cli/view.h"
 
+#include <jansson.h>
+
 /* Values of the options in cli/process.def. */
 struct process_args {
 	bool input, terminal;
@@ -22,6 +24,7 @@ struct run_args {
 	const char *output_file, *params_file;
 	struct opt_list params;
 	bool inplace, allow_errors;
+	const char *pull; /* as image_need() takes it */
 	bool help;
 	int color;
 };
@@ -31,8 +34,10 @@ struct run_args {
 int run_open_stdin(const struct run_args *args, const char *program, struct err *err);
 
 /* `retort run -- CMD`, in cli/process/run_command.c. @argv: the program and its arguments,
- * NULL-terminated. Returns: the exit status. */
-int run_command(const struct run_args *args, const struct opt_set *set, char **argv);
+ * NULL-terminated. @image: of the box, as once_image(), or NULL. Its program comes before @argv, and
+ * if @argv is empty, its arguments. Returns: the exit status. */
+int run_command(const struct run_args *args, const struct opt_set *set, char **argv,
+	const json_t *image);
 
 /* Return whether @path is named as a notebook. */
 bool run_is_notebook(const char *path);

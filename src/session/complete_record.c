@@ -120,6 +120,7 @@ static size_t record_bytes(const struct session *s)
 static void name(struct session *s)
 {
 	const struct step_order *order = s->step;
+	s->record.image = s->order->image;
 	for (size_t i = 0; i < ARRAY_LEN(s->record.out) && !s->is_once; i++)
 		capture_settle(&s->record.out[i]);
 	record_name(

@@ -251,7 +251,10 @@ void session_start_process(
 		done(arg, NULL, &err);
 		return;
 	}
-	struct process *p = process_new(s->box, order, &events);
+	struct process_order in_place = *order;
+	if (!order->directory)
+		in_place.directory = s->order->workdir;
+	struct process *p = process_new(s->box, &in_place, &events);
 	p->asking = xnew(struct process_asking);
 	*p->asking = (struct process_asking){s, done, arg};
 	p->next = s->processes.first;

@@ -335,6 +335,10 @@ static const struct param variable_rows[] = {
 	MAY_GIVE("size", PARAM_TEXT, "number of elements: 12, or 48 x 6"),
 	MAY_GIVE("change", PARAM_TEXT, "new or changed"),
 };
+static const struct param record_image_rows[] = {
+	GIVES("name", PARAM_TEXT, "its name in full"),
+	GIVES("digest", PARAM_TEXT, "SHA-256 of its manifest"),
+};
 static const struct param tool_rows[] = {
 	GIVES("tool", PARAM_TEXT, "name of the tool"),
 	GIVES("calls", PARAM_COUNT, "number of calls"),
@@ -425,6 +429,7 @@ static const struct param record_rows[] = {
 	{"network", PARAM_OBJECTS, FIELDS(network_rows),
 		.help = "what programs of the box asked of the network since the last step's "
 			"record: one row for each name, port and outcome, at most 256"},
+	{"image", PARAM_OBJECT, FIELDS(record_image_rows), .help = "the image that the box has"},
 	{"usage", PARAM_OBJECT, FIELDS(usage_rows), .help = "time and memory used"},
 	{"limits", PARAM_OBJECT, .fields = order_enforced_rows, .n_fields = ORDER_N_LIMIT_ROWS,
 		.help = "limits of the step, and what enforces them"},

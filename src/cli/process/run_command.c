@@ -1,5 +1,6 @@
 /* `retort run -- CMD`: runs any program in a box that ends with it. SPDX-License-Identifier:
  * Apache-2.0 */
+#include "base/alloc.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "cli/host/xdg.h"
@@ -10,7 +11,9 @@
 #include "cli/run.h"
 #include "cli/session/copy.h"
 
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,6 +69,30 @@ static int finish(struct command *c, json_t *about, int status, struct err *err)
 	return output->json && view_json(about) != 0 && status == 0 ? 1 : status;
 }
 
+/* Put the program of the image before the arguments; or, without arguments, those of the image
+ * behind it. Owns: the caller frees the array. */
+static char **image_argv(const json_t *image, char **argv)
+{
+	const json_t *config = json_object_get(image, "config");
+	const json_t *lists[] = {json_object_get(config, "entrypoint"),
+		argv[0] ? NULL : json_object_get(config, "cmd")};
+	size_t n = 0, k = 0, i;
+	const json_t *text;
+	while (argv[n])
+		n++;
+	char **out = xcalloc(
+		n + json_array_size(lists[0]) + json_array_size(lists[1]) + 1, sizeof *out);
+	for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
+		json_array_foreach(json_unconst(lists[l]), i, text)
+		{
+			out[k++] = (char *)(uintptr_t)json_string_value(text);
+		}
+	}
+	for (i = 0; i < n; i++)
+		out[k++] = argv[i];
+	return out;
+}
+
 /* A file of this host is not in the box. */
 static int fail_not_found(const char *program, struct err *err)
 {
@@ -87,7 +114,7 @@ static int run_in(struct command *c, struct err *err)
 		return -err_errno(err->code);
 	/* A session has a language. That of the shell starts first, and nobody uses it. With
 	 * --python, the programs of that Python come first in PATH. */
-	if (!args->box.python)
+	if (!args->box.python || args->box.image || args->box.rootfs)
 		json_put_text(create, "runtime", "shell");
 	int r = client_call(&c->client, "session.create", create, NULL, &session, err);
 	if (r < 0)
@@ -117,6 +144,9 @@ static int check(
 	const struct run_args *args, const struct opt_set *set, char **argv, struct err *err)
 {
 	int r = check_options(args, set, err);
+	if (r == 0 && !argv[0] && args->box.image)
+		return err_fail(err, ERR_USAGE, "name one behind --, or give code with -c",
+			"image %.150s names no program", args->box.image);
 	if (r == 0 && !argv[0])
 		return err_fail(err, ERR_USAGE, "for example: retort run -it -- bash",
 			"the program behind -- is missing");
@@ -159,10 +189,13 @@ static int start(
 	return r;
 }
 
-int run_command(const struct run_args *args, const struct opt_set *set, char **argv)
+int run_command(const struct run_args *args, const struct opt_set *set, char **argv,
+	const json_t *image)
 {
 	struct err err = {0};
-	int r = start(args, set, argv, &err);
+	char **whole = image_argv(image, argv);
+	int r = start(args, set, whole, &err);
+	free(whole);
 	if (r >= 0)
 		return r;
 	/* The engine is ours: nobody can start it again. */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/id.h"
+#include "base/json.h"
 #include "base/utf8.h"
 #include "runtime/installation.h"
 #include "runtime/start.h"
@@ -384,6 +385,11 @@ static int take_image(struct order_checked *c, const struct order *order,
 	c->has_image = ask->has_image;
 	if (!ask->has_image)
 		return 0;
+	c->workdir = order_image_workdir(image->about);
+	if (image->about)
+		c->image = json_need(json_pack("{s:s, s:s}", "name",
+			json_get_text(image->about, "name"), "digest",
+			json_get_text(image->about, "digest")));
 	int r = order_image_user(image, &c->uid, &c->gid, err);
 	if (r == 0 && c->uid > 0)
 		ask->user = "user";
@@ -524,5 +530,6 @@ void order_done(struct order_checked *c)
 	free(c->net);
 	free(c->secrets);
 	free(c->binds);
+	json_decref(c->image);
 	*c = (struct order_checked){0};
 }

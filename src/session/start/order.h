@@ -9,6 +9,7 @@
 #include "runtime/runtime.h"
 #include "runtime/start.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -90,6 +91,10 @@ struct order_checked {
 	size_t n_binds, n_shared, n_template;
 	bool has_image;	   /* a branch gets all binds again */
 	uint32_t uid, gid; /* of the user of the box, inside it */
+	/* of the image: its working directory, in which programs of clients start; borrowed; or
+	 * NULL */
+	const char *workdir;
+	json_t *image; /* {"name", "digest"} for records, or NULL */
 	char id[ORDER_ID_BYTES]; /* id of the session: "s-" and random letters */
 };
 

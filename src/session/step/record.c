@@ -212,6 +212,7 @@ char *record_usage_text(struct record *r)
 	json_put_new(rest, "usage", usage_json(r));
 	json_put_shared(rest, "processes", r->processes);
 	json_put_shared(rest, "network", r->network);
+	json_put_shared(rest, "image", r->image);
 	char *text = NULL, *dumped = json_dumps(rest, JSON_COMPACT);
 	record_say_limits(r);
 	/* The limits are text already. They come first, in place of the brace that begins @rest. */
@@ -265,6 +266,7 @@ json_t *record_json(const struct record *r)
 	json_put_shared(out, "files_lost", r->files_lost);
 	json_put_shared(out, "processes", r->processes);
 	json_put_shared(out, "network", r->network);
+	json_put_shared(out, "image", r->image);
 	if (r->variables && !is_back(r))
 		json_put_shared(out, "variables", r->variables);
 	json_put_new(out, "tools", r->tools.tools ? json_incref(r->tools.tools) : json_array());

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/host/image_need.h"
+
+#include "api/once/once_image.h"
+#include "cli/host/xdg.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What it prints goes to stderr: stdout is for the program. Returns: its exit status. */
+static int pull(const char *name, struct err *err)
+{
+	int status = 0;
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void)dup2(STDERR_FILENO, STDOUT_FILENO);
+		(void)execl("/proc/self/exe", "retort", "image", "pull", "--", name, NULL);
+		_exit(127);
+	}
+	if (pid < 0)
+		return err_sys(err, ERR_INTERNAL, errno, "fork");
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int image_need(const char *name, const char *policy, json_t **about, struct err *err)
+{
+	const char *dir = xdg_layers_dir(NULL);
+	bool is_always = policy && strcmp(policy, "always") == 0;
+	bool is_never = policy && strcmp(policy, "never") == 0;
+	*about = is_always ? NULL : once_image(dir, name, err);
+	if (*about)
+		return 0;
+	if (!is_always && (is_never || !dir || err->code != ERR_NOT_FOUND))
+		return -err_errno(err->code);
+	int r = pull(name, err);
+	if (r != 0)
+		return r;
+	*about = once_image(dir, name, err);
+	return *about ? 0 : -err_errno(err->code);
+}
