@@ -127,8 +127,8 @@ static int write_file(const char *path, const char *text)
 	return r;
 }
 
-/* Map the one user and the one group of the box to themselves. The kernel does not let a process map
- * root if it had no capability before; then the warden does it. Source: user_namespaces(7) */
+/* Map the one user and the one group of the box to themselves. The kernel does not let a process
+ * map root if it had no capability before; then the warden does it. Source: user_namespaces(7) */
 static int map_ids(const struct passage *p)
 {
 	int r = write_file("/proc/self/setgroups", "deny");

@@ -276,8 +276,7 @@ static void tell_behind(const struct run_args *args, const struct opt_set *set, 
 }
 
 /* Run the code of -c or of a file. @at: the first operand in @argv. */
-static int run_code(
-	struct run_args *args, const struct opt_set *set, int argc, char **argv, int at)
+static int run_code(struct run_args *args, const struct opt_set *set, int argc, char **argv, int at)
 {
 	struct pieces *p = xnew(struct pieces);
 	struct once_request req;
@@ -309,8 +308,8 @@ static int run_main(int argc, char **argv)
 	int r = at < 0 ? at : cmd_config(&set, args.box.profile, &err);
 	if (r >= 0)
 		r = box_check(&args.box, &err);
-	bool is_command = r >= 0 &&
-		(set.is_ended_by_dashes || (args.box.image && !args.code && !argv[at]));
+	bool is_command =
+		r >= 0 && (set.is_ended_by_dashes || (args.box.image && !args.code && !argv[at]));
 	bool is_notebook =
 		r >= 0 && !is_command && !args.code && argv[at] && run_is_notebook(argv[at]);
 	if (r >= 0 && !is_notebook)
@@ -318,8 +317,8 @@ static int run_main(int argc, char **argv)
 	if (r >= 0 && args.box.image)
 		r = image_need(args.box.image, args.pull, &image, &err);
 	else if (r >= 0 && opt_source(&set, "pull") == OPT_FROM_ARG)
-		r = err_fail(&err, ERR_USAGE, "name an image: --image NAME",
-			"--pull is for an image");
+		r = err_fail(
+			&err, ERR_USAGE, "name an image: --image NAME", "--pull is for an image");
 	if (r < 0)
 		return cli_fail(&err, args.output.json);
 	if (args.box.image && r > 0)

@@ -34,10 +34,10 @@ struct run_args {
 int run_open_stdin(const struct run_args *args, const char *program, struct err *err);
 
 /* `retort run -- CMD`, in cli/process/run_command.c. @argv: the program and its arguments,
- * NULL-terminated. @image: of the box, as once_image(), or NULL. Its program comes before @argv, and
- * if @argv is empty, its arguments. Returns: the exit status. */
-int run_command(const struct run_args *args, const struct opt_set *set, char **argv,
-	const json_t *image);
+ * NULL-terminated. @image: of the box, as once_image(), or NULL. Its program comes before @argv,
+ * and if @argv is empty, its arguments. Returns: the exit status. */
+int run_command(
+	const struct run_args *args, const struct opt_set *set, char **argv, const json_t *image);
 
 /* Return whether @path is named as a notebook. */
 bool run_is_notebook(const char *path);

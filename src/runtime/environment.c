@@ -10,7 +10,7 @@
 
 /* in an image that names none, as other programs have it that run images */
 #define PATH_OF_IMAGE "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define PATH_OWN "/home/user/.local/bin:" /* what programs of the box install */
+#define PATH_OWN      "/home/user/.local/bin:" /* what programs of the box install */
 
 unsigned runtime_seed(const struct runtime_request *req)
 {
@@ -49,27 +49,19 @@ static const struct {
 	enum { ANY, HOST, IMAGE } system;
 	const char *text;
 } fixed[] = {
-	{ANY, "RETORT=1"},
-	{ANY, "HOME=/home/user"},
-	{HOST, "USER=user"},
-	{ANY, "TMPDIR=/tmp"},
+	{ANY, "RETORT=1"}, {ANY, "HOME=/home/user"}, {HOST, "USER=user"}, {ANY, "TMPDIR=/tmp"},
 	{ANY, "LANG=C.UTF-8"},
 	/* New files in the workspace are reported as results, so keep caches elsewhere. */
-	{ANY, "XDG_CACHE_HOME=/tmp/.cache"},
-	{ANY, "NPM_CONFIG_CACHE=/tmp/.cache/npm"},
-	{ANY, "NPM_CONFIG_UPDATE_NOTIFIER=false"},
-	{ANY, "CARGO_HOME=/tmp/.cache/cargo"},
+	{ANY, "XDG_CACHE_HOME=/tmp/.cache"}, {ANY, "NPM_CONFIG_CACHE=/tmp/.cache/npm"},
+	{ANY, "NPM_CONFIG_UPDATE_NOTIFIER=false"}, {ANY, "CARGO_HOME=/tmp/.cache/cargo"},
 	{ANY, "GOMODCACHE=/tmp/.cache/go-mod"},
 	/* An undo could not remove directories without the right to write. */
 	{ANY, "GOFLAGS=-modcacherw"},
 	/* Programs are installed into PATH_OWN. No package manager owns what is there. */
 	{HOST, "NPM_CONFIG_PREFIX=/home/user/.local"},
-	{HOST, "CARGO_INSTALL_ROOT=/home/user/.local"},
-	{HOST, "GOBIN=/home/user/.local/bin"},
-	{ANY, "PIP_BREAK_SYSTEM_PACKAGES=1"},
-	{IMAGE, "PIP_ROOT_USER_ACTION=ignore"},
-	{IMAGE, "DEBIAN_FRONTEND=noninteractive"},
-	{ANY, "PIP_DISABLE_PIP_VERSION_CHECK=1"},
+	{HOST, "CARGO_INSTALL_ROOT=/home/user/.local"}, {HOST, "GOBIN=/home/user/.local/bin"},
+	{ANY, "PIP_BREAK_SYSTEM_PACKAGES=1"}, {IMAGE, "PIP_ROOT_USER_ACTION=ignore"},
+	{IMAGE, "DEBIAN_FRONTEND=noninteractive"}, {ANY, "PIP_DISABLE_PIP_VERSION_CHECK=1"},
 	{ANY, "UV_LINK_MODE=copy"}, /* the cache is another file system than the workspace */
 };
 

@@ -36,10 +36,10 @@ int runtime_not_found(const struct runtime_kind *kind, const char *path, struct 
 int runtime_find(
 	const struct runtime_kind *kind, const char *asked, char out[PATH_MAX], struct err *err);
 
-/* Write to @out how an interpreter of an image is named: as the caller has named it, or @usual, which
- * is searched for in PATH. Errors: ERR_LIMIT. */
-int runtime_name_in_image(const struct runtime_request *req, const char *usual, char out[PATH_MAX],
-	struct err *err);
+/* Write to @out how an interpreter of an image is named: as the caller has named it, or @usual,
+ * which is searched for in PATH. Errors: ERR_LIMIT. */
+int runtime_name_in_image(
+	const struct runtime_request *req, const char *usual, char out[PATH_MAX], struct err *err);
 
 /* Call runtime_find() for Python. */
 int python_find(const char *asked, char out[PATH_MAX], struct err *err);

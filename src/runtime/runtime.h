@@ -33,8 +33,8 @@ struct runtime_request {
 	bool has_image;
 	const char **image_env; /* variables of the image, NAME=VALUE */
 	size_t n_image_env;
-	const char *user; /* value of USER in a box with an image; NULL: root */
-	const char *chosen;	 /* interpreter whose directory comes first in PATH, or NULL */
+	const char *user;   /* value of USER in a box with an image; NULL: root */
+	const char *chosen; /* interpreter whose directory comes first in PATH, or NULL */
 	/* Directory of the host that contains a directory for the driver of each runtime. */
 	const char *drivers_dir;
 	const char *session;	/* value of RETORT_SESSION */

@@ -25,12 +25,13 @@ enum filter_variant {
 	FILTER_UNCOUNTED,
 	/* The three filters above for boxes whose user is root (FILTER_…_ROOT): changes of owners
 	 * and ids succeed without doing anything, so that package managers work, although there is
-	 * only one id. Or whose user is another one of an image (FILTER_…_OTHER): the kernel refuses
-	 * what it does not map. */
+	 * only one id. Or whose user is another one of an image (FILTER_…_OTHER): the kernel
+	 * refuses what it does not map. */
 	FILTER_DEFAULT_ROOT,
 	FILTER_PINNED_ROOT,
 	FILTER_UNCOUNTED_ROOT,
-	/* as FILTER_…_ROOT, and set-id bits of files may be set: no file of the host can get them */
+	/* as FILTER_…_ROOT, and set-id bits of files may be set: no file of the host can get them
+	 */
 	FILTER_DEFAULT_SETID,
 	FILTER_PINNED_SETID,
 	FILTER_UNCOUNTED_SETID,
@@ -61,12 +62,13 @@ enum filter_variant {
 /* The id of the user of a box with the host's system. */
 enum { FILTER_BOX_ID = 1000 };
 
-/* Return the offset for a box whose user has the id @uid. @has_own_files: it can write to no file of
- * the host. */
+/* Return the offset for a box whose user has the id @uid. @has_own_files: it can write to no file
+ * of the host. */
 static inline enum filter_variant filter_user_offset(uint32_t uid, bool has_own_files)
 {
 	if (uid == 0)
-		return (enum filter_variant)(has_own_files ? FILTER_SETID_OFFSET : FILTER_ROOT_OFFSET);
+		return (enum filter_variant)(
+			has_own_files ? FILTER_SETID_OFFSET : FILTER_ROOT_OFFSET);
 	return (enum filter_variant)(uid == FILTER_BOX_ID ? 0 : FILTER_OTHER_OFFSET);
 }
 

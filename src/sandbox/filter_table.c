@@ -191,12 +191,10 @@ static const struct filter_variant_row {
 	const char *name;
 	const struct filter_row *rows;
 	size_t n;
-} variants[FILTER_VARIANT_END_] = {
-	[FILTER_DEFAULT] = {"default", NULL, 0},
+} variants[FILTER_VARIANT_END_] = {[FILTER_DEFAULT] = {"default", NULL, 0},
 #define VARIANT_ROW(variant, name, rows)                                                           \
 	[FILTER_##variant] = {#name, name##_rows, ARRAY_LEN(name##_rows)},
-	VARIANTS(VARIANT_ROW)
-};
+	VARIANTS(VARIANT_ROW)};
 
 const struct filter_row *filter_rows(size_t *n)
 {

@@ -238,8 +238,8 @@ static void send_binds(struct warden *w, const struct warden_bind *binds, size_t
 	}
 }
 
-void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
-	const struct warden_box *box)
+void warden_create(
+	struct warden *w, struct warden_call *call, uint32_t flags, const struct warden_box *box)
 {
 	start_call(w, call);
 	send_binds(w, box->binds, box->n_binds);

@@ -65,8 +65,8 @@ int warden_attach(struct warden *w, uv_loop_t *loop, struct err *err);
 /* Make a box. @flags: enum warden_flag; @uid and @gid are the ids that the user of the box
  * has in it. In this call and all calls below, `done` runs
  * once, from the loop: with the reply, or with ERR_GONE if the warden is gone. */
-void warden_create(struct warden *w, struct warden_call *call, uint32_t flags,
-	const struct warden_box *box);
+void warden_create(
+	struct warden *w, struct warden_call *call, uint32_t flags, const struct warden_box *box);
 void warden_usage(struct warden *w, struct warden_call *call, uint32_t box);
 
 /*

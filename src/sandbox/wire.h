@@ -15,9 +15,9 @@
 
 enum {
 	WIRE_VERSION = 1,
-	WIRE_PATH_BYTES = 4096,	  /* PATH_MAX of Linux */
-	WIRE_VOLUMES_MAX = 64,	  /* binds of one box, without the layers of an image */
-	WIRE_LAYERS_MAX = 128,	  /* layers of an image */
+	WIRE_PATH_BYTES = 4096, /* PATH_MAX of Linux */
+	WIRE_VOLUMES_MAX = 64,	/* binds of one box, without the layers of an image */
+	WIRE_LAYERS_MAX = 128,	/* layers of an image */
 	WIRE_BINDS_MAX = WIRE_VOLUMES_MAX + WIRE_LAYERS_MAX,
 	WIRE_BOXES_MAX = 4096,	  /* boxes of one warden */
 	WIRE_BRANCHINGS_MAX = 32, /* branches that the warden makes at the same time */

@@ -288,31 +288,31 @@ static void start_signal(struct operation_call *call)
 		.max = PROCESS_NAME_BYTES,                                                         \
 		.help = "id of the process, the unique beginning of its id, or its name"           \
 	}
-#define START_ROWS                                                                                 \
-	SESSION,                                                                                   \
-		{"argv", PARAM_TEXTS, false, 1, ARGS_MAX,                                          \
-			.help = "program and arguments; the program is searched for in the box's " \
-				"PATH"},                                                           \
-		{"command", PARAM_TEXT, false, 1, TEXT_BYTES,                                      \
-			.help = "instead of argv: a line for /bin/sh"},                            \
-		{"cwd", PARAM_TEXT, false, 1, PATH_BYTES,                                          \
-			.help = "working directory in the box (default: the workspace)"},          \
-		{"env", PARAM_MAP, false, 0, ENV_MAX, .help = "additional variables"},             \
-		{"name", PARAM_TEXT, false, 1, SESSION_NAME_BYTES,                                 \
-			.help = "a name, unique among the session's running processes"},           \
-		{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS,                                     \
-			.help = "time after which the process is ended: SIGTERM, after two "       \
-				"seconds SIGKILL (default: no limit)"},                            \
-		{"keep_alive", PARAM_FLAG, .fallback = "false",                                    \
-			.help = "while the process runs, the session counts as used"},             \
-		{"hold", PARAM_FLAG, .fallback = "false",                                          \
-			.help = "while nobody takes its output, let the program wait instead of "  \
-				"dropping the middle; ends when the last client detaches"},        \
-	{                                                                                          \
-		"output_bytes", PARAM_COUNT, false, 1 << 10, PROCESS_OUTPUT_MAX_BYTES,             \
-			.fallback = "262144",                                                      \
-			.help = "how much of each output stream is kept: its beginning and its "   \
-				"end"                                                              \
+#define START_ROWS                                                                                                   \
+	SESSION,                                                                                                     \
+		{"argv", PARAM_TEXTS, false, 1, ARGS_MAX,                                                            \
+			.help = "program and arguments; the program is searched for in the box's "                   \
+				"PATH"},                                                                             \
+		{"command", PARAM_TEXT, false, 1, TEXT_BYTES,                                                        \
+			.help = "instead of argv: a line for /bin/sh"},                                              \
+		{"cwd", PARAM_TEXT, false, 1, PATH_BYTES,                                                            \
+			.help = "working directory in the box (default: that of the image, or else the workspace)"}, \
+		{"env", PARAM_MAP, false, 0, ENV_MAX, .help = "additional variables"},                               \
+		{"name", PARAM_TEXT, false, 1, SESSION_NAME_BYTES,                                                   \
+			.help = "a name, unique among the session's running processes"},                             \
+		{"timeout_ms", PARAM_COUNT, false, 1, TIME_MS,                                                       \
+			.help = "time after which the process is ended: SIGTERM, after two "                         \
+				"seconds SIGKILL (default: no limit)"},                                              \
+		{"keep_alive", PARAM_FLAG, .fallback = "false",                                                      \
+			.help = "while the process runs, the session counts as used"},                               \
+		{"hold", PARAM_FLAG, .fallback = "false",                                                            \
+			.help = "while nobody takes its output, let the program wait instead of "                    \
+				"dropping the middle; ends when the last client detaches"},                          \
+	{                                                                                                            \
+		"output_bytes", PARAM_COUNT, false, 1 << 10, PROCESS_OUTPUT_MAX_BYTES,                               \
+			.fallback = "262144",                                                                        \
+			.help = "how much of each output stream is kept: its beginning and its "                     \
+				"end"                                                                                \
 	}
 #define TERMINAL_ROWS                                                                              \
 	{"rows", PARAM_COUNT, false, 1, SIDE_MAX, .fallback = "24", .help = "height in lines"},    \

@@ -461,7 +461,7 @@ static bool build_next(struct judge *j)
 {
 	static const char *const of_program[] = {"language", "code", "filename", "files",
 		"compile_args", "compile_timeout_ms", "preload", "python", "template", "rootfs",
-		"volumes", "env", "net", "secrets", "limits", "seed", "time"};
+		"image", "volumes", "env", "net", "secrets", "limits", "seed", "time"};
 	bool is_compiled = j->building == PROGRAM || j->sessions[PROGRAM];
 	const json_t *from = j->building == PROGRAM ? j->params : j->checker;
 	if (j->building == N_BUILT || !from || !is_compiled || j->err.code || j->is_cancelled)

@@ -124,8 +124,8 @@ static json_t *make_script(const struct program *p, const char *line)
 
 /* ---- the parameters of each stage ---- */
 
-static const char *const of_box[] = {"preload", "python", "template", "rootfs", "volumes", "env",
-	"net", "secrets", "limits", "seed", "time"};
+static const char *const of_box[] = {"preload", "python", "template", "rootfs", "image", "volumes",
+	"env", "net", "secrets", "limits", "seed", "time"};
 
 static json_t *create_params(struct program *p)
 {
@@ -508,10 +508,10 @@ static void start(struct operation_call *call, bool is_build)
 {
 	const char *language = param_text(call->params, "language", "");
 	const struct toolchain *t = toolchain_find(language);
-	bool has_rootfs = param_get(call->params, "rootfs") != NULL;
+	bool has_system = param_get(call->params, "rootfs") || param_get(call->params, "image");
 	struct err err;
 	char path[PATH_MAX] = "";
-	if (!t || (!toolchain_program(t, path) && !t->runtime && !has_rootfs)) {
+	if (!t || (!toolchain_program(t, path) && !t->runtime && !has_system)) {
 		(void)toolchain_missing(t, language, &err);
 		call_fail(call, &err);
 		return;
@@ -532,11 +532,11 @@ static void start(struct operation_call *call, bool is_build)
 		.room = PROGRAM_FILES_BYTES};
 	if (param_get(call->params, "cells"))
 		json_put_new(p->result, "cells", json_array());
-	/* In another root file system the program may have another path, so its name is used. */
+	/* In another system the program may have another path, so its name is used. */
 	const char *programs = t->programs ? t->programs : "";
 	snprintf(p->path, sizeof p->path, "%.*s",
-		(int)(has_rootfs ? strcspn(programs, "|") : strlen(path)),
-		has_rootfs ? programs : path);
+		(int)(has_system ? strcspn(programs, "|") : strlen(path)),
+		has_system ? programs : path);
 	call->following = p;
 	call->cancel = cancel;
 	p->turn.begin = begin;

@@ -11,8 +11,8 @@ json_t *once_image(const char *dir, const char *name, struct err *err)
 			"there is no place for images");
 		return NULL;
 	}
-	json_t *about = layer_store_open(&store, dir, err) < 0 ? NULL
-							       : image_store_get(store, name, err);
+	json_t *about =
+		layer_store_open(&store, dir, err) < 0 ? NULL : image_store_get(store, name, err);
 	layer_store_close(store);
 	return about;
 }

@@ -226,6 +226,11 @@ json_t *box_summary_hosts(const json_t *create)
 	return out;
 }
 
+static bool has_image(const json_t *create)
+{
+	return param_text(create, "rootfs", NULL) || param_text(create, "image", NULL);
+}
+
 bool box_summary_is_complete(const json_t *create)
 {
 	const json_t *preload = json_object_get(create, "preload");
@@ -244,8 +249,7 @@ bool box_summary_is_complete(const json_t *create)
 		return false;
 	json_array_foreach(preload, i, module)
 	{
-		if (param_text(create, "rootfs", NULL) ||
-			!package_has(python, json_string_value(module)))
+		if (has_image(create) || !package_has(python, json_string_value(module)))
 			return false;
 	}
 	return true;
@@ -253,6 +257,6 @@ bool box_summary_is_complete(const json_t *create)
 
 void box_summary_packages(struct buf *out, const json_t *create)
 {
-	if (!param_text(create, "rootfs", NULL))
+	if (!has_image(create))
 		(void)package_list(param_text(create, "python", NULL), out);
 }

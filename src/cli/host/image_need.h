@@ -9,9 +9,8 @@
 
 /*
  * Find the image @name among those of the user, and pull it before, by `retort image pull`, if
- * @policy says so: one of IMAGE_PULL_CHOICES, or NULL for "missing". *@about: as once_image(). Owns:
- * the caller decrefs.
- * Returns: 0; the exit status of a pull that failed, after it has said why on stderr; or negative
- * errno. Errors: those of once_image().
+ * @policy says so: one of IMAGE_PULL_CHOICES, or NULL for "missing". *@about: as once_image().
+ * Owns: the caller decrefs. Returns: 0; the exit status of a pull that failed, after it has said
+ * why on stderr; or negative errno. Errors: those of once_image().
  */
 int image_need(const char *name, const char *policy, json_t **about, struct err *err);

@@ -80,8 +80,8 @@ static char **image_argv(const json_t *image, char **argv)
 	const json_t *text;
 	while (argv[n])
 		n++;
-	char **out = xcalloc(
-		n + json_array_size(lists[0]) + json_array_size(lists[1]) + 1, sizeof *out);
+	char **out =
+		xcalloc(n + json_array_size(lists[0]) + json_array_size(lists[1]) + 1, sizeof *out);
 	for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
 		json_array_foreach(json_unconst(lists[l]), i, text)
 		{
@@ -189,8 +189,8 @@ static int start(
 	return r;
 }
 
-int run_command(const struct run_args *args, const struct opt_set *set, char **argv,
-	const json_t *image)
+int run_command(
+	const struct run_args *args, const struct opt_set *set, char **argv, const json_t *image)
 {
 	struct err err = {0};
 	char **whole = image_argv(image, argv);

@@ -16,7 +16,7 @@ struct order_kept {
 	struct volume *volumes;
 	const char **env, **net;
 	struct order_image *image; /* or NULL */
-	struct secrets *secrets; /* without values */
+	struct secrets *secrets;   /* without values */
 };
 
 /* Return the order as a JSON object with sorted keys. Paths of volumes, workspace and rootfs are

@@ -51,8 +51,7 @@ static int detach_bind(const struct box_host *host, unsigned slot, const struct 
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is not a file or directory", bind->src);
 	bool is_image = bind->kind == BIND_IMAGE;
-	bool is_dir_needed =
-		bind->kind == BIND_WORKSPACE || is_image || bind->kind == BIND_LAYER;
+	bool is_dir_needed = bind->kind == BIND_WORKSPACE || is_image || bind->kind == BIND_LAYER;
 	if (is_dir_needed && !S_ISDIR(st.st_mode))
 		return err_set(err, ERR_USAGE, "%s is not a directory", bind->src);
 	/* the kernel makes no overlay of a directory below which something is mounted */
@@ -128,13 +127,13 @@ static int take_binds(struct making *m, unsigned slot, const struct box_spec *sp
 			return err_set(err, ERR_PROTOCOL, "a box with own files, and a host's");
 		if (is_image ? root->n_image_fds == WIRE_LAYERS_MAX
 			     : root->n_mounts == WIRE_VOLUMES_MAX)
-			return err_set(err, ERR_LIMIT, "too many %s",
-				is_image ? "layers" : "volumes");
+			return err_set(
+				err, ERR_LIMIT, "too many %s", is_image ? "layers" : "volumes");
 		int r = detach_bind(m->host, slot, bind, &mount, err);
 		if (r < 0)
 			return r;
-		int *const places[BIND_KIND_END_] = {[BIND_WORKSPACE] = &root->workspace_fd,
-			[BIND_LAYER] = &root->layer_fd};
+		int *const places[BIND_KIND_END_] = {
+			[BIND_WORKSPACE] = &root->workspace_fd, [BIND_LAYER] = &root->layer_fd};
 		int *fd = places[bind->kind];
 		if (is_image)
 			m->image_fds[root->n_image_fds++] = mount.tree_fd;

@@ -28,10 +28,10 @@ struct box {
 	bool is_pinned;	       /* the filter forbids changing the CPU affinity */
 	bool has_image;
 	bool has_own_files; /* as WARDEN_OWN_FILES */
-	struct box_ids ids;    /* of its user, inside the box */
-	ino_t user_ns;	       /* inode number of the box's user namespace; 0 if unknown */
-	pid_t pid;	       /* pid of the box's init */
-	int pid_fd;	       /* pidfd of a branch's init, which is not our child; otherwise -1 */
+	struct box_ids ids; /* of its user, inside the box */
+	ino_t user_ns;	    /* inode number of the box's user namespace; 0 if unknown */
+	pid_t pid;	    /* pid of the box's init */
+	int pid_fd;	    /* pidfd of a branch's init, which is not our child; otherwise -1 */
 	/* The seccomp listener of a branchable box. It reports each clone() that would make a
 	 * branch, and the warden then allows or refuses the clone(). -1 for a branch, since the
 	 * listener of the first box of the family also reports the clone() calls in all its

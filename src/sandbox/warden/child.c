@@ -45,10 +45,8 @@ static int step_cgroup(struct making *m, struct err *err)
 int child_become_user(const struct box_ids *ids, struct err *err)
 {
 	/* The change of ids must not clear the capabilities, which later steps need. */
-	if (prctl(PR_SET_KEEPCAPS, 1) < 0 ||
-		setresgid(ids->gid, ids->gid, ids->gid) < 0 ||
-		setresuid(ids->uid, ids->uid, ids->uid) < 0 ||
-		prctl(PR_SET_KEEPCAPS, 0) < 0)
+	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setresgid(ids->gid, ids->gid, ids->gid) < 0 ||
+		setresuid(ids->uid, ids->uid, ids->uid) < 0 || prctl(PR_SET_KEEPCAPS, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "become the box's user");
 	/* Let the kernel kill this process, and so the box, when the warden dies.
 	 * PR_SET_PDEATHSIG must be set after the change of ids, because a change of ids clears
@@ -213,8 +211,7 @@ static int step_filter(struct making *m, struct err *err)
 	enum filter_variant variant = m->is_uncounted ? FILTER_UNCOUNTED
 		: m->n_cpus			      ? FILTER_PINNED
 						      : FILTER_DEFAULT;
-	struct lock lock = {
-		.filter = variant + filter_user_offset(m->ids.uid, m->has_own_files) +
+	struct lock lock = {.filter = variant + filter_user_offset(m->ids.uid, m->has_own_files) +
 			FILTER_NOTIFY_OFFSET,
 		.listener_fd = &m->listener_fd};
 	return lock_process(&lock, err);
@@ -229,7 +226,8 @@ static int step_hand_out(struct making *m, struct err *err)
 	if (m->is_branchable && user_ns < 0)
 		return err_sys(err, ERR_BOX, errno, "open /proc/self/ns/user");
 	const int more[] = {m->listener_fd, user_ns};
-	return root_hand_out(m->sync, m->root.store_fd, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
+	return root_hand_out(
+		m->sync, m->root.store_fd, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
 }
 
 /* Give up all capabilities. This happens here, since emptying the bounding set needs a capability
@@ -243,15 +241,15 @@ static int step_capabilities(struct making *m attr_unused, struct err *err)
 static int step_init(struct making *m, struct err *err)
 {
 	static char name[] = "retort-init", pinned[] = "pinned", uncounted[] = "uncounted",
-		    branchable[] = "branchable", plain[] = "plain", image[] = "image", own[] = "own";
+		    branchable[] = "branchable", plain[] = "plain", image[] = "image",
+		    own[] = "own";
 	bool has_image = m->root.n_image_fds > 0;
 	char *const word = m->is_branchable ? branchable
 		: m->is_uncounted	    ? uncounted
 		: m->n_cpus		    ? pinned
 		: has_image		    ? plain
 					    : NULL;
-	char *const argv[] = {name, word, !has_image ? NULL : m->has_own_files ? own : image,
-		NULL};
+	char *const argv[] = {name, word, !has_image ? NULL : m->has_own_files ? own : image, NULL};
 	static char *const envp[] = {NULL};
 	if (dup3(m->init_sock, WIRE_SOCK_FD, 0) < 0 && m->init_sock != WIRE_SOCK_FD)
 		return err_sys(err, ERR_BOX, errno, "hand init its socket");

@@ -126,8 +126,7 @@ static int enter_spaces(int pid_fd, int spaces, struct err *err)
 	}
 }
 
-static int enter(
-	int pid_fd, const struct box_ids *ids, enum warden_door what, struct err *err)
+static int enter(int pid_fd, const struct box_ids *ids, enum warden_door what, struct err *err)
 {
 	const int space = what == WARDEN_DOOR_TERMINAL ? CLONE_NEWNS : CLONE_NEWNET;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)

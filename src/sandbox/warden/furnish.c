@@ -106,8 +106,8 @@ static int step_move(struct work *w, struct err *err)
 		: 0;
 }
 
-/* If the user of the box is root, map the ids of C1: C1 may not do it itself. The kernel takes a map
- * from the user namespace above only, in which the helper has all capabilities. */
+/* If the user of the box is root, map the ids of C1: C1 may not do it itself. The kernel takes a
+ * map from the user namespace above only, in which the helper has all capabilities. */
 static int step_map(struct work *w, struct err *err)
 {
 	char path[64];
@@ -268,8 +268,8 @@ static int step_store(struct work *w, struct err *err)
 		if (w->new[i] < 0)
 			return err_sys(err, ERR_BOX, errno, "open %s in the store", name);
 	}
-	if (has_image(w) && (mkdirat(w->store, ROOT_UPPER, 0755) < 0 ||
-				    mkdirat(w->store, ROOT_WORK, 0755) < 0))
+	if (has_image(w) &&
+		(mkdirat(w->store, ROOT_UPPER, 0755) < 0 || mkdirat(w->store, ROOT_WORK, 0755) < 0))
 		return err_sys(err, ERR_BOX, errno, "mkdir in the store");
 	return 0;
 }
@@ -329,8 +329,7 @@ static int step_mount(struct work *w, struct err *err)
 
 static int step_volumes(struct work *w, struct err *err)
 {
-	return has_image(w) ? 0
-			    : root_mount_volumes(w->m->mounts, w->m->root.n_mounts, err);
+	return has_image(w) ? 0 : root_mount_volumes(w->m->mounts, w->m->root.n_mounts, err);
 }
 
 /*

@@ -66,7 +66,8 @@ static int write_proc(pid_t pid, const char *name, const char *text, struct err 
 	       r;
 }
 
-static int write_maps(pid_t pid, const struct box_ids *inside, uid_t uid, gid_t gid, struct err *err)
+static int write_maps(
+	pid_t pid, const struct box_ids *inside, uid_t uid, gid_t gid, struct err *err)
 {
 	char uid_line[48], gid_line[48];
 	snprintf(uid_line, sizeof uid_line, "%u %u 1\n", inside->uid, uid);

@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 /*
- * Inside a box there is one user and one group: 1000, or what its image says. If root started retort, each box runs on the
- * host under an id of its own, from IDMAP_BASE on, where no distribution assigns ids. Otherwise
- * each box runs as the user who started retort.
+ * Inside a box there is one user and one group: 1000, or what its image says. If root started
+ * retort, each box runs on the host under an id of its own, from IDMAP_BASE on, where no
+ * distribution assigns ids. Otherwise each box runs as the user who started retort.
  */
 enum { IDMAP_BASE = 0x70000000, IDMAP_BLOCKS = 1 << 16 };
 

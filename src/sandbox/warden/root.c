@@ -3,11 +3,11 @@
  *
  * Theory of operation. The process is alone in new namespaces but still sees the host's tree. It
  * mounts a tmpfs as the new root and works in it by relative paths. It binds the host's /usr
- * read-only and writes a small /etc; or it goes on as root_image.c describes. It mounts another tmpfs, the store, whose three directories
- * become /home/user, /tmp and /dev/shm, so that one quota holds for everything that a program can
- * write. Volumes are mounts that the warden has already detached. Then pivot_root() swaps the
- * roots, the host's is unmounted, and the new root becomes read-only. /proc is mounted while the
- * host's is still visible, since the kernel refuses it later.
+ * read-only and writes a small /etc; or it goes on as root_image.c describes. It mounts another
+ * tmpfs, the store, whose three directories become /home/user, /tmp and /dev/shm, so that one quota
+ * holds for everything that a program can write. Volumes are mounts that the warden has already
+ * detached. Then pivot_root() swaps the roots, the host's is unmounted, and the new root becomes
+ * read-only. /proc is mounted while the host's is still visible, since the kernel refuses it later.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -266,9 +266,8 @@ int root_hand_out(int sock, int store_fd, const int *more, size_t n_more, struct
 	struct err none = {0};
 	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int store = store_fd >= 0
-		? fcntl(store_fd, F_DUPFD_CLOEXEC, 0)
-		: open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int store = store_fd >= 0 ? fcntl(store_fd, F_DUPFD_CLOEXEC, 0)
+					     : open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0 || home < 0 || store < 0)
 		return err_sys(err, ERR_BOX, errno, "open /proc, the workspace or /tmp");
 	if (faccessat(home, ".", W_OK, 0) < 0) {

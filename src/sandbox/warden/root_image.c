@@ -84,8 +84,8 @@ static int mount_overlay(const struct root *root, struct err *err)
 {
 	char options[4096];
 	size_t n = (size_t)snprintf(options, sizeof options,
-		"userxattr,volatile,upperdir=" ROOT_STORE "/" ROOT_UPPER
-		",workdir=" ROOT_STORE "/" ROOT_WORK ",lowerdir=");
+		"userxattr,volatile,upperdir=" ROOT_STORE "/" ROOT_UPPER ",workdir=" ROOT_STORE
+		"/" ROOT_WORK ",lowerdir=");
 	for (unsigned i = root->n_image_fds; i > 0 && n < sizeof options; i--)
 		n += (size_t)snprintf(options + n, sizeof options - n, "%s" LAYERS "/%u",
 			i < root->n_image_fds ? ":" : "", i - 1);
@@ -104,9 +104,10 @@ static int mount_overlay(const struct root *root, struct err *err)
 /* Mount the kit's @path on the overlay's. */
 static int mount_part(int kit_fd, const char *path, struct err *err)
 {
-	cleanup_fd int tree = open_tree(
-		kit_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	cleanup_fd int target = sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	cleanup_fd int tree =
+		open_tree(kit_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	cleanup_fd int target =
+		sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (tree < 0 || target < 0 ||
 		move_mount(tree, "", target, "",
 			MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
@@ -119,8 +120,8 @@ static int seal_part(const char *path, struct err *err)
 	cleanup_fd int fd = sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return err_sys(err, ERR_BOX, errno, "open /%s", path);
-	return root_set_attributes(fd,
-		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path, err);
+	return root_set_attributes(
+		fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path, err);
 }
 
 /* Show what the box has changed of the image, read-only. */
@@ -137,8 +138,10 @@ static int mount_changes(int kit_fd, struct err *err)
 	cleanup_fd int target = r < 0 || mkdir(path, 0755) < 0
 		? -1
 		: sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	if (r == 0 && (target < 0 || move_mount(tree, "", target, "",
-					     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0))
+	if (r == 0 &&
+		(target < 0 ||
+			move_mount(tree, "", target, "",
+				MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0))
 		r = err_sys(err, ERR_BOX, errno, "mount /%s", path);
 	return r;
 }
@@ -148,15 +151,15 @@ static int mount_changes(int kit_fd, struct err *err)
  * Errors are ignored: the box works without them. */
 static void add_missing(void)
 {
-	static const struct root_file files[] = {
-		{"etc/passwd", ROOT_PASSWD}, {"etc/group", ROOT_GROUP},
+	static const struct root_file files[] = {{"etc/passwd", ROOT_PASSWD},
+		{"etc/group", ROOT_GROUP},
 		/* apt has a user of its own for downloads, and checks that it has become it */
 		{"etc/apt/apt.conf.d/90retort", "APT::Sandbox::User \"root\";\n"},
 		/* dpkg opens files again to sync them, also those that nobody may write */
 		{"etc/dpkg/dpkg.cfg.d/90retort", "force-unsafe-io\n"}};
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		cleanup_fd int fd = sys_open_beneath(AT_FDCWD, files[i].path,
-			O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+		cleanup_fd int fd = sys_open_beneath(
+			AT_FDCWD, files[i].path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 		if (fd >= 0)
 			(void)fd_write_all(fd, files[i].text, strlen(files[i].text));
 	}

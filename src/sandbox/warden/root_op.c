@@ -15,11 +15,11 @@
 #include <sys/stat.h>
 
 enum root_op_kind {
-	OP_DIR,	 /* make a directory */
-	OP_CPUS, /* write a file with the numbers of the CPUs */
-	OP_FILE, /* write a file that contains `text` */
+	OP_DIR,	  /* make a directory */
+	OP_CPUS,  /* write a file with the numbers of the CPUs */
+	OP_FILE,  /* write a file that contains `text` */
 	OP_NAMES, /* write the files of root_names */
-	OP_LINK, /* make a symbolic link to `text` */
+	OP_LINK,  /* make a symbolic link to `text` */
 	/* bind a directory of the host read-only; if it is a symbolic link, make the same link;
 	 * skipped if absent */
 	OP_SYSTEM,
@@ -280,10 +280,11 @@ static int op_proc(const struct root *root, const struct root_op *op, struct err
 {
 	if (root->is_branch) {
 		cleanup_fd int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		cleanup_fd int tree = open_tree(
-			fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-		return tree >= 0 && move_mount(tree, "", AT_FDCWD, op->path,
-					    MOVE_MOUNT_F_EMPTY_PATH) == 0
+		cleanup_fd int tree =
+			open_tree(fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		return tree >= 0 &&
+				move_mount(tree, "", AT_FDCWD, op->path, MOVE_MOUNT_F_EMPTY_PATH) ==
+					0
 			? 0
 			: err_sys(err, ERR_BOX, errno, "mount /proc");
 	}

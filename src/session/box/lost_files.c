@@ -122,10 +122,9 @@ static void look_at_system(struct look *l, int workspace_fd)
 {
 	struct err err;
 	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int fd = root < 0
-		? -1
-		: sys_open_beneath(root, &WIRE_CHANGES_DIR[1],
-			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	cleanup_fd int fd = root < 0 ? -1
+				     : sys_open_beneath(root, &WIRE_CHANGES_DIR[1],
+					       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0 || workspace_scan(&l->files, fd, &err) < 0) {
 		lost_files_add(l->list, "/", "");
 		return;

@@ -387,9 +387,9 @@ static int take_image(struct order_checked *c, const struct order *order,
 		return 0;
 	c->workdir = order_image_workdir(image->about);
 	if (image->about)
-		c->image = json_need(json_pack("{s:s, s:s}", "name",
-			json_get_text(image->about, "name"), "digest",
-			json_get_text(image->about, "digest")));
+		c->image = json_need(
+			json_pack("{s:s, s:s}", "name", json_get_text(image->about, "name"),
+				"digest", json_get_text(image->about, "digest")));
 	int r = order_image_user(image, &c->uid, &c->gid, err);
 	if (r == 0 && c->uid > 0)
 		ask->user = "user";

@@ -94,7 +94,7 @@ struct order_checked {
 	/* of the image: its working directory, in which programs of clients start; borrowed; or
 	 * NULL */
 	const char *workdir;
-	json_t *image; /* {"name", "digest"} for records, or NULL */
+	json_t *image;		 /* {"name", "digest"} for records, or NULL */
 	char id[ORDER_ID_BYTES]; /* id of the session: "s-" and random letters */
 };
 

@@ -103,8 +103,7 @@ static char *read_names(const struct order_image *image, const char *name)
 {
 	for (size_t i = image->n_trees; i > 0; i--) {
 		struct stat st;
-		cleanup_fd int tree =
-			open(image->trees[i - 1], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		cleanup_fd int tree = open(image->trees[i - 1], O_PATH | O_DIRECTORY | O_CLOEXEC);
 		cleanup_fd int etc = tree < 0
 			? -1
 			: sys_open_beneath(tree, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
@@ -176,8 +175,9 @@ static int find_id(const char *names, const char *word, const char *what, uint32
 		return err_fail(err, ERR_NOT_FOUND,
 			"its configuration names it: make the image with a user that it has, or "
 			"with a number",
-			names ? "the image has no %s %.80s" : "the image has no /etc/%s, so no %.80s",
-			names		      ? what
+			names ? "the image has no %s %.80s"
+			      : "the image has no /etc/%s, so no %.80s",
+			names			 ? what
 				: what[0] == 'u' ? "passwd"
 						 : "group",
 			word);

@@ -39,4 +39,5 @@ const char *order_image_workdir(const json_t *about);
  * Source: OCI image specification, config.md. Errors: ERR_NOT_FOUND: no such user or group;
  * ERR_USAGE: a number that no box has.
  */
-int order_image_user(const struct order_image *image, uint32_t *uid, uint32_t *gid, struct err *err);
+int order_image_user(
+	const struct order_image *image, uint32_t *uid, uint32_t *gid, struct err *err);

@@ -18,8 +18,8 @@ static int check_together(const struct order *order, struct err *err)
 {
 	const char *system = order->image_name ? "image" : "rootfs";
 	if (order->image_name && order->rootfs)
-		return err_fail(err, ERR_USAGE, "leave one out",
-			"image and rootfs: a box has one system");
+		return err_fail(
+			err, ERR_USAGE, "leave one out", "image and rootfs: a box has one system");
 	if ((order->image_name || order->rootfs) && order->template)
 		return err_fail(err, ERR_USAGE, "install the packages into the image",
 			"template and %s: the packages of a template are for the host's system",
@@ -82,8 +82,8 @@ static int use_image(
 	for (size_t i = 0; i < n; i++) {
 		const char *digest = json_string_value(json_array_get(layers, i));
 		if (layer_use(&l->uses[i], store, digest, err) < 0) {
-			(void)err_wrap(err, "image %.100s",
-				image_ref_short(json_get_text(about, "name")));
+			(void)err_wrap(
+				err, "image %.100s", image_ref_short(json_get_text(about, "name")));
 			if (err->code == ERR_NOT_FOUND)
 				(void)err_hint(err, "pull it again");
 			return -err_errno(err->code);

@@ -72,9 +72,9 @@ struct record {
 	const json_t *files_lost; /* paths of files that could not be restored, borrowed; or NULL */
 	json_t *files;		  /* array */
 	json_t *processes;	  /* array of processes that run on, or have ended; or NULL */
-	json_t *network;   /* array of what was asked of the network (network_json.h), or NULL */
+	json_t *network;     /* array of what was asked of the network (network_json.h), or NULL */
 	const json_t *image; /* {"name", "digest"}, borrowed; or NULL */
-	json_t *variables; /* array of new and changed variables, or NULL */
+	json_t *variables;   /* array of new and changed variables, or NULL */
 	struct tool_log tools; /* log of the step's tool calls */
 	/* Exact path of each entry of @files, also if it is not UTF-8. NULL for a deleted file. */
 	char **paths;

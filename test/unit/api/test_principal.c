@@ -113,8 +113,8 @@ static struct heard call(
 static bool is_plain(const struct param *p)
 {
 	static const char *const names[] = {"name", "runtime", "scope", "python", "filename",
-		"text", "path", "dialect", "query", "tool", "grep", "stdin", "preload", "rootfs", "image",
-		"workspace", "task", "model", "plan", "policy", "request", "listen"};
+		"text", "path", "dialect", "query", "tool", "grep", "stdin", "preload", "rootfs",
+		"image", "workspace", "task", "model", "plan", "policy", "request", "listen"};
 	if (p->type != PARAM_TEXT)
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)

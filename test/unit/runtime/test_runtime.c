@@ -394,7 +394,8 @@ TEST(python_in_an_image)
 	named.req.interpreter = "/base/bin/python3.11";
 	CHECK_INT(runtime_python.start(&named.req, &named.start, &named.err), 0);
 	CHECK_STR(named.start.argv[0], "/base/bin/python3.11");
-	CHECK_STR(variable(&named, "PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	CHECK_STR(variable(&named, "PATH"),
+		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 	CHECK_STR(variable(&named, "USER"), "root");
 }
 
