@@ -24,7 +24,7 @@ LAYERS = {
     "layer": "base",
     "image": "base net sandbox layer",
     "session": "base sandbox runtime gateway layer image",
-    "registry": "base sandbox runtime store gateway layer image session",
+    "registry": "base sandbox runtime store gateway layer session",
     "tool": "base label net",
     "package": "base gateway tool",
     "agent": "base net tool",

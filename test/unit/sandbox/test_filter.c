@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/sched.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 
 static const uint32_t absent = SECCOMP_RET_ERRNO | ENOSYS;
 static const uint32_t denied = SECCOMP_RET_ERRNO | EPERM;
+static const uint32_t nothing_done = SECCOMP_RET_ERRNO;
 
 /* What the table must refuse whatever its authors do to it; EPERM with all arguments zero. */
 static const char *const must_deny[] = {
@@ -379,7 +381,6 @@ static uint32_t ask_prlimit(uint32_t resource, uint64_t new)
 
 TEST(the_limit_of_core_files_is_read_and_never_set)
 {
-	const uint32_t nothing_done = SECCOMP_RET_ERRNO;
 	CHECK_INT(ask_prlimit(RLIMIT_CORE, 0), SECCOMP_RET_ALLOW);
 	CHECK_INT(ask_prlimit(RLIMIT_CORE, 0x1000), nothing_done);
 	/* A pointer whose lower half is zero is one as well. */
@@ -399,6 +400,71 @@ static uint32_t ask_socket(
 	return run(filter_program(variant), &data);
 }
 
+static bool is_root(enum filter_variant v)
+{
+	enum filter_variant user = v % FILTER_NOTIFY_OFFSET;
+	return user >= FILTER_DEFAULT_ROOT && user <= FILTER_UNCOUNTED_SETID;
+}
+
+static bool is_setid(enum filter_variant v)
+{
+	enum filter_variant user = v % FILTER_NOTIFY_OFFSET;
+	return user >= FILTER_DEFAULT_SETID && user <= FILTER_UNCOUNTED_SETID;
+}
+
+static bool is_other(enum filter_variant v)
+{
+	return v % FILTER_NOTIFY_OFFSET >= FILTER_DEFAULT_OTHER;
+}
+
+static uint32_t ask_4(enum filter_variant v, const char *name, const uint64_t args[4])
+{
+	struct seccomp_data data = {.arch = seccomp_arch_native()};
+	memcpy(data.args, args, 4 * sizeof *args);
+	data.nr = filter_number(data.arch, name);
+	return data.nr == -ENOSYS ? SECCOMP_RET_ERRNO | ENOSYS : run(filter_program(v), &data);
+}
+
+TEST(roots_changes_of_owners_and_ids_are_answered_as_done)
+{
+	const uint64_t to_33[4] = {33, 33, 33, 33}, at_33[4] = {0, 0, 33, 33};
+	static const char *const calls[] = {"setuid", "setgid", "setreuid", "setregid", "setresuid",
+		"setresgid", "fchown", "fchownat"};
+	for (int i = 0; i < FILTER_VARIANT_END_; i++) {
+		enum filter_variant v = (enum filter_variant)i;
+		uint32_t want = is_root(v) ? nothing_done : is_other(v) ? SECCOMP_RET_ALLOW : denied;
+		for (size_t c = 0; c < ARRAY_LEN(calls); c++)
+			CHECK_INT(ask_4(v, calls[c],
+					  strcmp(calls[c], "fchownat") == 0 ? at_33 : to_33),
+				want);
+		CHECK_INT(ask_4(v, "setgroups", to_33), is_root(v) ? nothing_done : denied);
+	}
+}
+
+TEST(set_id_bits_only_where_no_file_of_the_host_can_get_them)
+{
+	const uint64_t fchmod_[4] = {3, 04755}, fchmodat_[4] = {3, 0, 02755};
+	const uint64_t open_[4] = {3, 0, 0, 04755}, plain[4] = {3, 0755};
+	for (int i = 0; i < FILTER_VARIANT_END_; i++) {
+		enum filter_variant v = (enum filter_variant)i;
+		CHECK_INT(ask_4(v, "fchmod", fchmod_), is_setid(v) ? SECCOMP_RET_ALLOW : denied);
+		CHECK_INT(ask_4(v, "fchmodat", fchmodat_),
+			is_setid(v) ? SECCOMP_RET_ALLOW : denied);
+		CHECK_INT(ask_4(v, "openat", open_), denied);
+		CHECK_INT(ask_4(v, "fchmod", plain), SECCOMP_RET_ALLOW);
+	}
+}
+
+TEST(the_variant_follows_the_user)
+{
+	CHECK_INT(filter_user_offset(FILTER_BOX_ID, false), 0);
+	CHECK_INT(filter_user_offset(FILTER_BOX_ID, true), 0);
+	CHECK_INT(filter_user_offset(0, false), FILTER_ROOT_OFFSET);
+	CHECK_INT(filter_user_offset(0, true), FILTER_SETID_OFFSET);
+	CHECK_INT(filter_user_offset(33, false), FILTER_OTHER_OFFSET);
+	CHECK_INT(filter_user_offset(33, true), FILTER_OTHER_OFFSET);
+}
+
 TEST(netlink_lists_interfaces_where_nobody_can_configure_any)
 {
 	const uint32_t unsupported = SECCOMP_RET_ERRNO | EOPNOTSUPP;
@@ -406,8 +472,12 @@ TEST(netlink_lists_interfaces_where_nobody_can_configure_any)
 	for (uint32_t protocol = 0; protocol < 64; protocol++)
 		for (int v = 0; v < FILTER_VARIANT_END_; v++) {
 			bool is_let = protocol == 0 && v < FILTER_NOTIFY_OFFSET;
+			/* programs that add users end if the kernel has an audit and refuses it */
+			bool is_absent = protocol == NETLINK_AUDIT && is_root((enum filter_variant)v);
 			CHECK_INT(ask_socket((enum filter_variant)v, AF_NETLINK, raw, protocol),
-				is_let ? SECCOMP_RET_ALLOW : unsupported);
+				is_let		? SECCOMP_RET_ALLOW
+					: is_absent ? SECCOMP_RET_ERRNO | EPROTONOSUPPORT
+						    : unsupported);
 		}
 	CHECK_INT(ask_socket(FILTER_DEFAULT, AF_INET, raw, 0), denied);
 	CHECK_INT(ask_socket(FILTER_DEFAULT, AF_INET6, raw, 0), denied);

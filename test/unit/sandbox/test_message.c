@@ -205,12 +205,26 @@ TEST(limits_at_and_beyond_their_bounds)
 	}
 }
 
+TEST(ids_that_no_box_has)
+{
+	static const uint32_t ids[] = {UINT32_MAX, (uint32_t)INT32_MAX + 1};
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		struct warden_request *req = request(WARDEN_CREATE);
+		req->uid = ids[i];
+		CHECK_INT(check(req), ERR_PROTOCOL);
+		req->uid = INT32_MAX;
+		CHECK_INT(check(req), ERR_NONE);
+		req->gid = ids[i];
+		CHECK_INT(check(req), ERR_PROTOCOL);
+	}
+}
+
 TEST(flags_matter_to_create_only)
 {
 	for (uint32_t bit = 0; bit < 32; bit++) {
 		struct warden_request *req = request(WARDEN_CREATE);
 		req->flags = UINT32_C(1) << bit;
-		CHECK_INT(check(req), bit == 0 ? ERR_NONE : ERR_PROTOCOL);
+		CHECK_INT(check(req), bit <= 1 ? ERR_NONE : ERR_PROTOCOL);
 		req->op = WARDEN_BRANCH;
 		CHECK_INT(check(req), ERR_PROTOCOL);
 	}
