@@ -63,16 +63,34 @@ static int attach_layers(const struct root *root, struct err *err)
 	return 0;
 }
 
+/* Make a directory in @upper. In a branch, the parent may have put something else in its place,
+ * which is removed. */
+static int make_upper_dir(int upper, const char *path, struct err *err)
+{
+	struct stat st;
+	const char *slash = strrchr(path, '/');
+	char parent[32];
+	snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	const char *name = slash ? slash + 1 : path;
+	cleanup_fd int dir =
+		sys_open_beneath(upper, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		!S_ISDIR(st.st_mode))
+		(void)unlinkat(dir, name, 0); /* if it fails, mkdirat() reports the error */
+	if (dir < 0 || (mkdirat(dir, name, 0755) < 0 && errno != EEXIST))
+		return err_sys(err, ERR_BOX, errno, "mkdir /%s", path);
+	return 0;
+}
+
 /* Make the directories, and in a new box also the files, that come before those of the image. */
 static int fill_upper(const struct root *root, struct err *err)
 {
 	char path[64];
-	for (size_t i = 0; i < ARRAY_LEN(upper_dirs); i++) {
-		snprintf(path, sizeof path, ROOT_STORE "/" ROOT_UPPER "/%s", upper_dirs[i]);
-		if (mkdir(path, 0755) < 0 && errno != EEXIST)
-			return err_sys(err, ERR_BOX, errno, "mkdir %s", path);
-	}
-	int r = 0;
+	cleanup_fd int upper =
+		open(ROOT_STORE "/" ROOT_UPPER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int r = upper < 0 ? err_sys(err, ERR_BOX, errno, "open the changes") : 0;
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(upper_dirs); i++)
+		r = make_upper_dir(upper, upper_dirs[i], err);
 	for (const struct root_file *f = root_names; r == 0 && !root->is_branch && f->path; f++) {
 		snprintf(path, sizeof path, ROOT_STORE "/" ROOT_UPPER "/%s", f->path);
 		r = root_make_file(path, f->text, err);
@@ -122,6 +140,20 @@ static int seal_part(const char *path, struct err *err)
 		return err_sys(err, ERR_BOX, errno, "open /%s", path);
 	return root_set_attributes(
 		fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path, err);
+}
+
+/* Mount a directory of the overlay on itself. Then no program of the box can rename it, so that what
+ * is mounted below it stays where it is expected. */
+static int pin(const char *path, struct err *err)
+{
+	cleanup_fd int dir = sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	cleanup_fd int tree = dir < 0
+		? -1
+		: open_tree(dir, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0 || move_mount(tree, "", dir, "",
+				MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return err_sys(err, ERR_BOX, errno, "mount /%s", path);
+	return 0;
 }
 
 /* Show what the box has changed of the image, read-only. */
@@ -186,6 +218,7 @@ int root_image_make(struct root *root, struct err *err)
 	root->store_fd = open(ROOT_STORE, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root->store_fd < 0 || chdir(OVERLAY) < 0)
 		return err_sys(err, ERR_BOX, errno, "enter the new root");
+	r = pin("home", err);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(parts); i++)
 		r = mount_part(kit_fd, parts[i].path, err);
 	if (r == 0)

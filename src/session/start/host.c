@@ -193,6 +193,27 @@ static void check_landlock(struct host_check *c)
 	say(c->hint, "Linux 6.12 with lsm=landlock,… gives one more layer");
 }
 
+static int attempt_overlay(void)
+{
+	if (attempt_userns_mount() < 0)
+		return -1;
+	return mount("overlay", "/tmp", "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV,
+		"userxattr,lowerdir=/usr/share:/usr/bin");
+}
+
+static void check_images(struct host_check *c)
+{
+	int r = try_in_child(attempt_overlay);
+	if (r == 0) {
+		say(c->what, "overlay file systems can be made in a user namespace");
+		return;
+	}
+	c->state = HOST_WEAK;
+	say(c->what, "no overlay file system in a user namespace: %s", strerror(r));
+	say(c->instead, "boxes have the host's system; images and templates with packages fail");
+	say(c->hint, "Linux 5.11 or newer with CONFIG_OVERLAY_FS is needed (modprobe overlay)");
+}
+
 static void check_idmap(struct host_check *c)
 {
 	if (geteuid() != 0) {
@@ -242,6 +263,7 @@ static const struct {
 	{"/proc", check_proc},
 	{"syscall filter", check_seccomp},
 	{"Landlock", check_landlock},
+	{"images", check_images},
 	{"ids", check_idmap},
 	{"cgroups", check_cgroup},
 	{"Python", check_python},
