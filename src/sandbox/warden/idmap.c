@@ -121,6 +121,31 @@ static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid
 	return r;
 }
 
+/* The namespace that was made last. The layers of an image need the same one, one after the other;
+ * so do the boxes of a session. */
+static struct {
+	uid_t disk_uid, uid;
+	gid_t disk_gid, gid;
+	int fd; /* -1: none */
+} last = {.fd = -1};
+
+static int get_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid, struct err *err)
+{
+	bool is_last = last.fd >= 0 && last.disk_uid == disk_uid && last.disk_gid == disk_gid &&
+		last.uid == uid && last.gid == gid;
+	if (is_last)
+		return last.fd;
+	int ns = mapped_namespace(disk_uid, disk_gid, uid, gid, err);
+	if (ns < 0)
+		return ns;
+	fd_close(&last.fd);
+	last.disk_uid = disk_uid;
+	last.disk_gid = disk_gid;
+	last.uid = uid;
+	last.gid = gid;
+	return last.fd = ns;
+}
+
 int idmap_mount(const struct idmap *map, unsigned slot, int tree_fd, struct err *err)
 {
 	struct stat st;
@@ -128,12 +153,11 @@ int idmap_mount(const struct idmap *map, unsigned slot, int tree_fd, struct err 
 		return 0;
 	if (fstat(tree_fd, &st) < 0)
 		return err_sys(err, ERR_BOX, errno, "stat a volume");
-	int ns = mapped_namespace(
+	int ns = get_namespace(
 		st.st_uid, st.st_gid, idmap_uid(map, slot), idmap_gid(map, slot), err);
 	if (ns < 0)
 		return ns;
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)ns};
 	int r = mount_setattr(tree_fd, "", AT_EMPTY_PATH, &attr, sizeof attr);
-	fd_close(&ns);
 	return r < 0 ? 0 : 1;
 }
