@@ -90,6 +90,7 @@ void making_init(struct making *m, const struct box_host *host, const struct lim
 		.root = {.layer_fd = -1,
 			.workspace_fd = -1,
 			.limits = limits,
+			.proc_tree = -1,
 			.store_tree = -1,
 			.store_fd = -1},
 		.is_v1 = host->cgroup.kind == CGROUP_V1,

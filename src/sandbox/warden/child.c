@@ -160,6 +160,11 @@ static int step_network(struct making *m, struct err *err)
 	return child_network(m, err);
 }
 
+static int step_sysctls(struct making *m, struct err *err)
+{
+	return root_seal_sysctls(&m->root, err);
+}
+
 static int step_host_name(struct making *m attr_unused, struct err *err)
 {
 	if (sethostname("retort", 6) < 0)
@@ -270,6 +275,7 @@ static const struct {
 	{"root", step_root},
 	{"quotas", step_quotas},
 	{"network", step_network},
+	{"sysctls", step_sysctls},
 	{"host name", step_host_name},
 	{"capabilities", step_capabilities},
 	{"filter", step_filter},

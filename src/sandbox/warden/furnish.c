@@ -63,7 +63,7 @@ struct work {
 	 * itself. In v1 or without a cgroup: -1. */
 	int procs_fd;
 	int old[STORE_END_], new[STORE_END_];
-	int store;
+	int store, proc; /* detached mounts; proc: of a branch with an image */
 };
 
 static bool has_image(const struct work *w)
@@ -157,11 +157,13 @@ static int step_old(struct work *w, struct err *err)
  * Fork into the new pid namespace. The child gets a pid far from those that the kernel assigns
  * next, because pid 2 must stay free for the driver, which may not exist yet. Returns: as clone3().
  */
-static pid_t enter_pids(void)
+static pid_t enter_pids(uint64_t flags)
 {
 	pid_t number = PROC_PID;
-	struct clone_args args = {
-		.exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&number, .set_tid_size = 1};
+	struct clone_args args = {.flags = flags,
+		.exit_signal = SIGCHLD,
+		.set_tid = (uint64_t)(uintptr_t)&number,
+		.set_tid_size = 1};
 	return sys_clone3(&args);
 }
 
@@ -171,25 +173,41 @@ static pid_t enter_pids(void)
  * wait for C1, the branch's first process. C1 may be copying the driver there, and the kernel does
  * not interrupt the copying to run the child.
  */
-static pid_t enter_pids_here(void)
+static pid_t enter_pids_here(uint64_t flags)
 {
 	cpu_set_t here, allowed;
 	bool is_moved = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
 	CPU_ZERO(&here);
 	CPU_SET((unsigned)sched_getcpu(), &here);
 	is_moved = is_moved && sched_setaffinity(0, sizeof here, &here) == 0;
-	pid_t pid = enter_pids();
+	pid_t pid = enter_pids(flags);
 	if (pid != 0 && is_moved)
 		(void)sched_setaffinity(0, sizeof allowed, &allowed);
 	return pid;
 }
 
-/* Mount a new /proc, from a child in the new pid namespace: /proc shows the namespace of the
- * process that mounts it. */
-static int step_proc(struct work *w attr_unused, struct err *err)
+static int mount_proc(const struct work *w)
+{
+	if (!has_image(w))
+		return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	int fs = fsopen("proc", FSOPEN_CLOEXEC);
+	int tree = fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0
+		? -1
+		: fsmount(fs, FSMOUNT_CLOEXEC,
+			  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	return tree < 0 ? -1 : dup3(tree, w->proc, O_CLOEXEC);
+}
+
+/*
+ * Mount a new /proc, from a child in the new pid namespace: /proc shows the namespace of the
+ * process that mounts it. In a box with an image, this happens before the helper enters the other
+ * namespaces: part of /proc is read-only there, and the kernel then refuses a new one. The mount is
+ * a descriptor, which the child shares with the helper.
+ */
+static int make_proc(struct work *w, struct err *err)
 {
 	int status = 0;
-	pid_t pid = enter_pids_here();
+	pid_t pid = enter_pids_here(has_image(w) ? CLONE_FILES : 0);
 	/* EAGAIN: a user namespace above this one has reached its RLIMIT_NPROC */
 	if (pid < 0 && errno == EAGAIN) {
 		err_set(err, ERR_LIMIT,
@@ -200,9 +218,7 @@ static int step_proc(struct work *w attr_unused, struct err *err)
 	if (pid < 0)
 		return err_sys(err, ERR_BOX, errno, "fork in the branch");
 	if (pid == 0)
-		_exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0
-				? errno
-				: 0);
+		_exit(mount_proc(w) < 0 ? errno : 0);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(status))
@@ -212,10 +228,25 @@ static int step_proc(struct work *w attr_unused, struct err *err)
 		: err_sys(err, ERR_BOX, WEXITSTATUS(status), "mount the branch's /proc");
 }
 
-/* Mount a new devpts. The parent's would show its terminals to the branch. */
-static int step_terminals(struct work *w attr_unused, struct err *err)
+static int step_proc_of_image(struct work *w, struct err *err)
 {
-	return root_mount_terminals("/dev/pts", err);
+	if (!has_image(w))
+		return 0;
+	w->proc = open("/dev/null", O_RDONLY | O_CLOEXEC); /* has the number for the mount */
+	if (w->proc < 0 || prctl(PR_SET_DUMPABLE, 0) < 0 || setns(w->c1_fd, CLONE_NEWPID) < 0)
+		return err_sys(err, ERR_BOX, errno, "enter the branch's pid namespace");
+	return make_proc(w, err);
+}
+
+static int step_proc(struct work *w, struct err *err)
+{
+	return has_image(w) ? 0 : make_proc(w, err);
+}
+
+/* Mount a new devpts. The parent's would show its terminals to the branch. */
+static int step_terminals(struct work *w, struct err *err)
+{
+	return has_image(w) ? 0 : root_mount_terminals("/dev/pts", err);
 }
 
 static int step_network(struct work *w, struct err *err)
@@ -344,7 +375,9 @@ static int step_root(struct work *w, struct err *err)
 	w->root = w->m->root;
 	w->root.is_branch = true;
 	w->root.store_tree = w->store;
-	return root_make(&w->root, err);
+	w->root.proc_tree = w->proc;
+	int r = root_make(&w->root, err);
+	return r < 0 ? r : root_seal_sysctls(&w->root, err);
 }
 
 static int step_hand_out(struct work *w, struct err *err)
@@ -355,6 +388,7 @@ static int step_hand_out(struct work *w, struct err *err)
 static int (*const steps[])(struct work *w, struct err *err) = {
 	step_close,
 	step_move,
+	step_proc_of_image,
 	step_map,
 	step_enter,
 	step_old,

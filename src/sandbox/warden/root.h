@@ -24,10 +24,10 @@ struct root {
 	const struct limits *limits;
 	const struct root_mount *mounts;
 	unsigned n_mounts;
-	/* The root of a branch of a box with an image: /proc is mounted already, and @store_tree is
-	 * a detached mount of its store, with the files. Otherwise false and -1. */
+	/* The root of a branch of a box with an image: detached mounts of its /proc, and of its
+	 * store with the files. Otherwise false and -1. */
 	bool is_branch;
-	int store_tree;
+	int proc_tree, store_tree;
 	/* What root_make() sets for a box with an image: its store, which is mounted nowhere.
 	 * Otherwise -1. */
 	int store_fd;
@@ -43,6 +43,10 @@ struct root {
  * Source:  pivot_root(2), mount_setattr(2), move_mount(2).
  */
 int root_make(struct root *root, struct err *err);
+/* Make /proc/sys read-only, in a box with an image: its user may be root, to whom the kernel lets
+ * change what it counts for the namespaces of the box. Nothing is written there later. Errors:
+ * ERR_BOX. */
+int root_seal_sysctls(const struct root *root, struct err *err);
 /* Make the current directory, which is a mount point, the root of this process and of all others
  * in its mount namespace, and unmount the old root. Errors: ERR_BOX. */
 int root_pivot(struct err *err);

@@ -70,12 +70,11 @@ static int make_upper_dir(int upper, const char *path, struct err *err)
 	struct stat st;
 	const char *slash = strrchr(path, '/');
 	char parent[32];
-	snprintf(parent, sizeof parent, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	snprintf(
+		parent, sizeof parent, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
 	const char *name = slash ? slash + 1 : path;
-	cleanup_fd int dir =
-		sys_open_beneath(upper, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		!S_ISDIR(st.st_mode))
+	cleanup_fd int dir = sys_open_beneath(upper, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
 		(void)unlinkat(dir, name, 0); /* if it fails, mkdirat() reports the error */
 	if (dir < 0 || (mkdirat(dir, name, 0755) < 0 && errno != EEXIST))
 		return err_sys(err, ERR_BOX, errno, "mkdir /%s", path);
@@ -142,16 +141,17 @@ static int seal_part(const char *path, struct err *err)
 		fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path, err);
 }
 
-/* Mount a directory of the overlay on itself. Then no program of the box can rename it, so that what
- * is mounted below it stays where it is expected. */
+/* Mount a directory of the overlay on itself. Then no program of the box can rename it, so that
+ * what is mounted below it stays where it is expected. */
 static int pin(const char *path, struct err *err)
 {
 	cleanup_fd int dir = sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	cleanup_fd int tree = dir < 0
 		? -1
 		: open_tree(dir, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0 || move_mount(tree, "", dir, "",
-				MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (tree < 0 ||
+		move_mount(tree, "", dir, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
+			0)
 		return err_sys(err, ERR_BOX, errno, "mount /%s", path);
 	return 0;
 }
@@ -199,6 +199,22 @@ static void add_missing(void)
 	cleanup_fd int mnt = sys_open_beneath(AT_FDCWD, "mnt", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (mnt < 0 || symlinkat("/home/user", mnt, "data") < 0)
 		return; /* the image has something there */
+}
+
+int root_seal_sysctls(const struct root *root, struct err *err)
+{
+	const char *path = "/proc/sys";
+	if (root->n_image_fds == 0)
+		return 0;
+	cleanup_fd int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0)
+		return err_sys(err, ERR_BOX, errno, "clone the mount of %s", path);
+	int r = root_set_attributes(tree,
+		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false,
+		path, err);
+	if (r == 0 && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		r = err_sys(err, ERR_BOX, errno, "mount %s", path);
+	return r;
 }
 
 int root_image_make(struct root *root, struct err *err)

@@ -278,16 +278,11 @@ static int op_device(const struct root_op *op, struct err *err)
 
 static int op_proc(const struct root *root, const struct root_op *op, struct err *err)
 {
-	if (root->is_branch) {
-		cleanup_fd int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		cleanup_fd int tree =
-			open_tree(fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-		return tree >= 0 &&
-				move_mount(tree, "", AT_FDCWD, op->path, MOVE_MOUNT_F_EMPTY_PATH) ==
-					0
+	if (root->is_branch)
+		return move_mount(root->proc_tree, "", AT_FDCWD, op->path,
+			       MOVE_MOUNT_F_EMPTY_PATH) == 0
 			? 0
 			: err_sys(err, ERR_BOX, errno, "mount /proc");
-	}
 	if (mount("proc", op->path, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)
 		return 0;
 	int r = err_sys(err, ERR_BOX, errno, "mount /proc");
