@@ -441,7 +441,8 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	path[n < 0 ? 0 : n] = '\0';
 	/* P's /proc shows P's processes. So a file of /proc is opened in this box's /proc. */
 	bool is_proc = file_system == PROC_SUPER_MAGIC;
-	bool is_own = is_proc || shared_is_own_path(path);
+	/* The system is an overlay of the box's own if the box has an image. */
+	bool is_own = is_proc || file_system == OVERLAYFS_SUPER_MAGIC || shared_is_own_path(path);
 	if (flags >= 0 && st->st_nlink > 0)
 		new_fd = open_again(path, link, (flags & ~not_again) | O_CLOEXEC, st, is_own);
 	if (new_fd >= 0 && (fstat(new_fd, &now) < 0 || ((now.st_mode ^ st->st_mode) & S_IFMT))) {

@@ -62,6 +62,27 @@ bool shared_is_own_path(const char *path)
 	return is_below(path, "/home/user") || is_below(path, "/tmp") || is_below(path, "/dev/shm");
 }
 
+/* Return the number of the mount that has @path, or 0. */
+static uint64_t mount_of(const char *path)
+{
+	struct statx st;
+	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &st) < 0 ? 0
+										 : st.stx_mnt_id;
+}
+
+/* Return whether @path is a file of the system, and each box has a system for itself: those with an
+ * image, which show what they have changed of it. */
+static bool is_of_own_system(const char *path)
+{
+	return access("/retort/system", F_OK) == 0 && mount_of(path) == mount_of("/") &&
+		mount_of("/") != 0;
+}
+
+static bool is_own_path(const char *path)
+{
+	return shared_is_own_path(path) || is_of_own_system(path);
+}
+
 /*
  * Return whether @path is in a volume, which is a mount of its own in one of the directories that
  * each box has for itself.
@@ -72,6 +93,8 @@ static bool is_volume(const char *path)
 {
 	static const char *const dirs[] = {"/home/user", "/tmp", "/dev/shm"};
 	struct statx file, dir;
+	if (is_of_own_system(path))
+		return false;
 	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
 		if (!is_below(path, dirs[i]))
 			continue;
@@ -133,7 +156,7 @@ static bool ends_with(const char *text, const char *end)
 
 static int add(struct mapping *m, const char *path)
 {
-	bool is_own = shared_is_own_path(path);
+	bool is_own = is_own_path(path);
 	if (!is_own && !ends_with(path, " (deleted)"))
 		return 0;
 	if (is_own && is_named(m, path)) {
@@ -156,7 +179,7 @@ static int add_others(struct mapping *m, const char *path)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct stat st;
-	bool is_own = shared_is_own_path(path);
+	bool is_own = is_own_path(path);
 	if (!(m->prot & PROT_WRITE) || (!is_own && !ends_with(path, " (deleted)")))
 		return 0;
 	m->is_others = true;
