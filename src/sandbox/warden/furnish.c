@@ -140,6 +140,8 @@ static int step_enter(struct work *w, struct err *err)
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || chdir("/") < 0)
 		return err_sys(err, ERR_BOX, errno, "enter the branch's root");
 	(void)umask(0);
+	if (has_image(w) && unshare(CLONE_NEWNS) < 0)
+		return err_sys(err, ERR_BOX, errno, "mount namespace of the helper");
 	return 0;
 }
 
@@ -365,8 +367,10 @@ static int step_volumes(struct work *w, struct err *err)
 
 /*
  * Make the root of a box with an image anew: an overlay has one directory for what is changed, and
- * the branch has its own. This is also the new root of C1, which has no other process yet: it waits
- * with its clone of the driver, since the kernel could overlook a process that is just being made.
+ * the branch has its own. Nobody sees it before it is complete, since it is made in a mount
+ * namespace of the helper. Then it is mounted in that of C1, and becomes its root. C1 has no other
+ * process yet: it waits with its clone of the driver, since the kernel could overlook a process
+ * that is just being made.
  */
 static int step_root(struct work *w, struct err *err)
 {
@@ -377,6 +381,17 @@ static int step_root(struct work *w, struct err *err)
 	w->root.store_tree = w->store;
 	w->root.proc_tree = w->proc;
 	int r = root_make(&w->root, err);
+	cleanup_fd int tree = r < 0
+		? -1
+		: open_tree(AT_FDCWD, ".", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (r == 0 && (tree < 0 || setns(w->c1_fd, CLONE_NEWNS) < 0))
+		r = err_sys(err, ERR_BOX, errno, "enter the branch's mounts again");
+	if (r == 0)
+		r = mount_on(tree, "/tmp", err);
+	if (r == 0 && chdir("/tmp") < 0)
+		r = err_sys(err, ERR_BOX, errno, "enter the branch's root");
+	if (r == 0)
+		r = root_pivot(err);
 	return r < 0 ? r : root_seal_sysctls(&w->root, err);
 }
 

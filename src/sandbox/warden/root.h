@@ -36,6 +36,7 @@ struct root {
 /*
  * Make the box's root on a new tmpfs. Then make it the root of this process, and unmount the host's
  * root. The caller must have all capabilities in new user, mount and pid namespaces.
+ * The root of a branch is only made, and becomes the current directory.
  *
  * Returns: 0, or negative errno.
  * Errors:  ERR_BOX with the operation and its path. What was mounted stays: the caller discards the

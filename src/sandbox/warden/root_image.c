@@ -246,5 +246,5 @@ int root_image_make(struct root *root, struct err *err)
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(parts); i++)
 		if (parts[i].is_sealed)
 			r = seal_part(parts[i].path, err);
-	return r < 0 ? r : root_pivot(err);
+	return r < 0 || root->is_branch ? r : root_pivot(err);
 }
