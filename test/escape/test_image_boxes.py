@@ -386,6 +386,15 @@ class Branches(harness.Case):
         self.assertEqual(said["stdout"],
                          f"[] 0 5 ['CapPrm:\\t{zero}\\n', 'CapEff:\\t{zero}\\n', 'CapBnd:\\t{zero}\\n']\n", said)
 
+    def test_T_SYSTEM_BRANCH_has_the_limits_of_others(self):
+        """The limits that are settings of the kernel: buffers of TCP, instances and watches of inotify."""
+        code = "print([open('/proc/sys/' + p).read() for p in ('net/ipv4/tcp_rmem', 'net/ipv4/tcp_wmem', 'user/max_inotify_instances', " \
+               "'user/max_inotify_watches')])"
+        plain, session = (self.client("session.create", **more)["session"] for more in ({}, {"image": IMAGE}))
+        branch = self.client("session.branch", session=session)["session"]
+        said = [self.client.run(s, code)["stdout"] for s in (plain, session, branch)]
+        self.assertEqual(said, [said[0]] * 3)
+
     def test_T_SYSTEM_MOVE_a_rollback_finds_the_workspace(self):
         """A step moves what can be moved, changes the workspace, and is rolled back."""
         session = self.client("session.create", image=IMAGE, limits={"timeout_ms": 1500})["session"]

@@ -84,6 +84,15 @@ static uint64_t queued_events(void)
 	return MAX(n, UINT64_C(1));
 }
 
+/* Write to a file of /proc/sys that was just opened as @fd. Some kernels do not have the file, or
+ * not for each namespace: then nothing is limited. */
+static int write_sysctl(int fd, const char *text)
+{
+	if (fd < 0)
+		return errno == ENOENT || errno == EACCES ? 0 : -errno;
+	return fd_write_all(fd, text, strlen(text));
+}
+
 /*
  * Limit the inotify instances and watches of a box; `quotas` has a row for each of the two. The
  * kernel counts both for each user, across all namespaces. Without these limits, one box could use
@@ -111,7 +120,7 @@ int child_quotas(const struct making *m, bool is_family, struct err *err)
 			n = MIN(n, MAX(quarter / quotas[i].bytes, UINT64_C(1)));
 		snprintf(text, sizeof text, "%llu", (unsigned long long)n);
 		cleanup_fd int fd = open(quotas[i].path, O_WRONLY | O_CLOEXEC);
-		int r = fd < 0 ? 0 : fd_write_all(fd, text, strlen(text));
+		int r = write_sysctl(fd, text);
 		if (r < 0)
 			return err_sys(err, ERR_BOX, -r, "write %s", quotas[i].path);
 	}
@@ -142,7 +151,7 @@ static int bound_tcp(const struct making *m, struct err *err)
 	static const char sizes[] = "4096 65536 262144";
 	for (size_t i = 0; i < ARRAY_LEN(paths) && (m->is_v1 || m->is_uncounted); i++) {
 		cleanup_fd int fd = open(paths[i], O_WRONLY | O_CLOEXEC);
-		int r = fd < 0 ? 0 : fd_write_all(fd, sizes, strlen(sizes));
+		int r = write_sysctl(fd, sizes);
 		if (r < 0)
 			return err_sys(err, ERR_BOX, -r, "write %s", paths[i]);
 	}

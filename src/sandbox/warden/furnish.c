@@ -254,12 +254,12 @@ static int step_terminals(struct work *w, struct err *err)
 static int step_network(struct work *w, struct err *err)
 {
 	/* The host name is inherited from the parent, so only the network is set up here. */
-	return child_network(w->m, err);
+	return has_image(w) ? 0 : child_network(w->m, err);
 }
 
 static int step_quotas(struct work *w, struct err *err)
 {
-	return child_quotas(w->m, true, err);
+	return has_image(w) ? 0 : child_quotas(w->m, true, err);
 }
 
 /* Join the branch's cgroup, so that the memory of the copied files counts for the branch. */
@@ -392,6 +392,11 @@ static int step_root(struct work *w, struct err *err)
 		r = err_sys(err, ERR_BOX, errno, "enter the branch's root");
 	if (r == 0)
 		r = root_pivot(err);
+	/* They write to the new /proc/sys; that of the parent is sealed. */
+	if (r == 0)
+		r = child_network(w->m, err);
+	if (r == 0)
+		r = child_quotas(w->m, true, err);
 	return r < 0 ? r : root_seal_sysctls(&w->root, err);
 }
 
