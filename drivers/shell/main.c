@@ -517,6 +517,8 @@ static int start(struct driver *d)
 	int r = d->signal_fd < 0 ? -errno : channel_open(&d->channel, CHANNEL_FD);
 	if (r == 0)
 		r = bash_init(&d->bash, d->signal_fd, d->channel.fd);
+	if (r == 0 && access("/bin/bash", F_OK) < 0)
+		return channel_send(&d->channel, FRAME_READY, json_pack("{s:s}", "missing", "bash"));
 	find_version(version);
 	return r < 0 ? r
 		     : channel_send(&d->channel, FRAME_READY,

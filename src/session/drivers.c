@@ -191,6 +191,9 @@ static int take_ready(struct session_driver *p, const struct frame *frame, struc
 	cleanup_json json_t *said = parse(frame, err);
 	if (!said)
 		return -EPROTO;
+	const char *missing = json_get_text(said, "missing");
+	if (missing[0])
+		return err_set(err, ERR_RUNTIME, "no %.60s in the image", missing);
 	p->pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
 	p->is_unnamed = true;
 	rollback_ready(p, said);
