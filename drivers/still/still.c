@@ -20,6 +20,12 @@
 
 enum { PRELOAD_BYTES = 4200, SHARED_KEY = 0x7374696c };
 
+/* glibc has only the first of these for a library that is not linked to it, musl the second. */
+typedef void hook_fn(void);
+extern int __register_atfork(hook_fn *before, hook_fn *parent, hook_fn *child, void *library)
+	__attribute__((weak));
+#pragma weak pthread_atfork
+
 #define SHARED_FILE "/dev/shm/.retort-still"
 
 static struct {
@@ -255,7 +261,10 @@ static void read_environment(void)
 	still_advance_to(slept_ns);
 	still_write_orders(still.variable);
 	environ[at - 1] = still.variable;
-	(void)pthread_atfork(before_fork, NULL, in_child);
+	if (__register_atfork)
+		(void)__register_atfork(before_fork, NULL, in_child, NULL);
+	else if (pthread_atfork)
+		(void)pthread_atfork(before_fork, NULL, in_child);
 }
 
 /*

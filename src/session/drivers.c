@@ -102,10 +102,8 @@ static int take_guard(struct session_driver *p, const struct frame *frame, struc
 	cleanup_json json_t *said = parse(frame, err);
 	if (!said)
 		return -EPROTO;
-	const json_t *pid = json_object_get(said, "pid");
-	bool has_guard = p->runtime->carry == CARRY_MEMORY;
-	if (!has_guard)
-		p->arm_pid = (int32_t)json_integer_value(pid);
+	if (p->runtime->carry != CARRY_MEMORY)
+		p->arm_pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
 	if (p->due_id && id_of(said) == p->due_id)
 		save_state_guard(p, said);
 	return 0;
@@ -191,9 +189,8 @@ static int take_ready(struct session_driver *p, const struct frame *frame, struc
 	cleanup_json json_t *said = parse(frame, err);
 	if (!said)
 		return -EPROTO;
-	const char *missing = json_get_text(said, "missing");
-	if (missing[0])
-		return err_set(err, ERR_RUNTIME, "no %.60s in the image", missing);
+	if (json_object_get(said, "missing"))
+		return err_set(err, ERR_RUNTIME, "no %.60s in the image", json_get_text(said, "missing"));
 	p->pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
 	p->is_unnamed = true;
 	rollback_ready(p, said);
