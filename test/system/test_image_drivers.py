@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 
 BUSYBOX = next((path for path in ("/bin/busybox", "/usr/bin/busybox") if os.path.exists(path)), None)
-SQL_DRIVER = os.path.join(os.path.dirname(harness.RETORT), "drivers/sql/retort-sql")
+STATIC_SQLITE = glob.glob("/usr/lib*/libsqlite3.a") + glob.glob("/usr/lib/*/libsqlite3.a")
 MUSL_GCC = shutil.which(f"{os.uname().machine}-linux-musl-gcc")
 MUSL_LOADERS = glob.glob("/lib/ld-musl-*.so.1")
 # Prints what a seed fixes; musl has the older form of the wait only.
@@ -41,10 +41,6 @@ int main(void)
 	return 0;
 }
 """
-
-
-def is_static(path):
-    return "INTERP" not in subprocess.run(["readelf", "-lW", path], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 @unittest.skipUnless(BUSYBOX, "no static busybox")
@@ -80,13 +76,13 @@ class Images(harness.Case):
         self.assertEqual(done.status, 127, done)
         self.assertIn("the image has no loader for /bin/python3", done.err)
 
-    @unittest.skipUnless(is_static(SQL_DRIVER), "this build's SQL driver is not static")
+    @unittest.skipUnless(STATIC_SQLITE and not harness.IS_SANITIZED, "the SQL driver is not static")
     def test_sql(self):
         done = self.run_in("-r", "sql", "-c", "select 'é日' as x, 'abc' regexp 'b' as y, date('2024-01-31', '+1 day') as z")
         self.assertEqual((done.status, done.err), (0, ""))
         self.assertIn("│ é日 │ 1 │ 2024-02-01 │", done.out)
 
-    @unittest.skipUnless(is_static(SQL_DRIVER), "this build's SQL driver is not static")
+    @unittest.skipUnless(STATIC_SQLITE and not harness.IS_SANITIZED, "the SQL driver is not static")
     def test_sql_has_the_clock_of_the_run(self):
         code = "create table t(a default (datetime())); insert into t default values; " \
             "select a, unixepoch() as b, julianday('now') as c, random() as d from t"
