@@ -33,6 +33,7 @@
 #include "shared.h"
 #include "sockets.h"
 #include "clone_attrs.h"
+#include "thread_id.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -72,8 +73,8 @@ extern const unsigned int __rseq_size __attribute__((weak));
 /* What P passes to C1, and the error that comes back. C1 uses it in place, in P's memory. */
 struct passage {
 	const struct branch_fds *fds;
-	int error;	   /* errno of C1's failure; 0 once C1 executes init */
-	int *tid_address;  /* address of libc's copy of the thread id */
+	int error; /* errno of C1's failure; 0 once C1 executes init */
+	struct thread_id tid;
 	void *robust_head; /* address of the robust futex list that libc has registered */
 	size_t robust_bytes;
 	char uid_map[48], gid_map[48]; /* of the user namespace of C1 */
@@ -203,17 +204,6 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
 }
 
-/* Clone C2, the copy of P. fork() must not be used: it runs at-fork handlers in P's memory. */
-static pid_t clone_copy(const struct passage *p)
-{
-	const unsigned long flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
-#if defined(__x86_64__)
-	return (pid_t)syscall(SYS_clone, flags, NULL, NULL, p->tid_address, NULL);
-#else
-	return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, p->tid_address);
-#endif
-}
-
 /* Execute init in this process. Returns: negative errno, and only if that failed. */
 static int become_init(struct passage *p, pid_t driver)
 {
@@ -252,7 +242,8 @@ static int c1_main(void *arg)
 	if (r == 0)
 		r = await_word(p->fds, WORD_CLONE);
 	if (r == 0) {
-		pid_t driver = clone_copy(p);
+		/* Clone C2. Not by fork(), which runs at-fork handlers in P's memory. */
+		pid_t driver = thread_id_clone(&p->tid, SIGCHLD);
 		if (driver == 0)
 			longjmp(p->back, 1); /* NOLINT(cert-err52-cpp) */
 		r = driver < 0 ? -errno : become_init(p, driver);
@@ -296,8 +287,9 @@ int branch_clone(const struct branch_fds *fds)
 {
 	struct passage p = {.fds = fds, .error = ECONNABORTED};
 	sigset_t all, before;
-	if (prctl(PR_GET_TID_ADDRESS, &p.tid_address, 0, 0, 0) < 0)
-		return -errno;
+	int r = thread_id_find(&p.tid);
+	if (r < 0)
+		return r;
 	if (syscall(SYS_get_robust_list, 0, &p.robust_head, &p.robust_bytes) < 0)
 		p.robust_head = NULL;
 	/* in its new user namespace, C1 does not see them before they are mapped */
@@ -310,9 +302,7 @@ int branch_clone(const struct branch_fds *fds)
 	(void)sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
 		return -errno;
-	int r = -ECONNABORTED;
-	if (send(fds->sync, "P", 1, MSG_NOSIGNAL) == 1)
-		r = clone_c1(&p);
+	r = send(fds->sync, "P", 1, MSG_NOSIGNAL) == 1 ? clone_c1(&p) : -ECONNABORTED;
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	return r;
 }

@@ -246,7 +246,7 @@ static PyObject *block_signals(PyObject *self, PyObject *args)
 	(void)self;
 	(void)args;
 	held_signals(&set);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	Py_RETURN_NONE;
 }
 
@@ -267,7 +267,7 @@ static PyObject *take_interrupts(PyObject *self, PyObject *args)
 	sigemptyset(&stale);
 	sigaddset(&stale, SIGINT);
 	sigaddset(&stale, SIGALRM);
-	pthread_sigmask(SIG_BLOCK, &stale, NULL);
+	(void)sigprocmask(SIG_BLOCK, &stale, NULL);
 	while ((number = sigtimedwait(&stale, &info, &now)) > 0)
 		was_init |= number == SIGINT && info.si_code == SI_USER && info.si_pid == getppid();
 	return PyBool_FromLong(was_init);
@@ -280,7 +280,7 @@ static PyObject *unblock_signals(PyObject *self, PyObject *args)
 	(void)self;
 	(void)args;
 	held_signals(&set);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 	Py_RETURN_NONE;
 }
 

@@ -8,9 +8,9 @@
  *
  * The program must not notice. SYS_clone is called directly, so no at-fork hook of libc or Python
  * runs. CLONE_PARENT makes the guard a sibling and not a child of P: P gets no SIGCHLD and wait()
- * does not see it. Two things that libc's fork() does in the child are done here: the kernel is
- * told to store the new thread id where libc keeps it (CLONE_CHILD_SETTID), and the robust futex
- * list is registered again. P has only one thread, so no other thread can hold a lock.
+ * does not see it. Two things that libc's fork() does in the child are done here: libc gets to know
+ * the new thread id (thread_id.h), and the robust futex list is registered again. P has only one
+ * thread, so no other thread can hold a lock.
  *
  * The order matters. First P lists its mappings and descriptors, because it may still allocate
  * memory (prepare()). Then P clones itself. The guard then replaces everything that both would
@@ -30,6 +30,7 @@
 #include "private.h"
 #include "shared.h"
 #include "clone_attrs.h"
+#include "thread_id.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +77,7 @@ struct clone {
 	int guard_fd; /* the guard's end of the socket to the engine */
 	/* Socketpair. Through it, the guard reports that it no longer shares anything with P. */
 	int said[2];
-	int *tid; /* address of libc's copy of the thread id */
+	struct thread_id tid;
 	void *robust;
 	size_t robust_bytes;
 	struct clone_attrs attrs;
@@ -165,31 +166,8 @@ static uint64_t find_uncopied(uint64_t mapped_bytes)
 	return mine > 0 && mine < mapped_bytes ? mapped_bytes - mine : 0;
 }
 
-/* Return the address of libc's copy of the thread id, or NULL if the kernel does not tell it. */
-static int *find_tid(void)
-{
-	int *tid = NULL;
-
-	if (prctl(PR_GET_TID_ADDRESS, &tid, 0, 0, 0) < 0 || !tid)
-		return NULL;
-	return *tid == (int)syscall(SYS_gettid) ? tid : NULL;
-}
-
 /* The name of guards, which init knows (src/sandbox/wire.h). */
 static const char guard_name[] = "retort-guard";
-
-static pid_t raw_clone(int *tid)
-{
-	unsigned long flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
-
-#if defined(__x86_64__)
-	return (pid_t)syscall(SYS_clone, flags, NULL, NULL, tid, NULL);
-#elif defined(__s390x__)
-	return (pid_t)syscall(SYS_clone, NULL, flags, NULL, tid, NULL);
-#else
-	return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, tid);
-#endif
-}
 
 /*
  * Set the score by which the kernel's OOM killer chooses its victim. A guard that waits sets it to
@@ -313,8 +291,7 @@ static const char *prepare(struct clone *clone, const struct handoff_order *orde
 	int r;
 
 	clone->channel = order->channel;
-	clone->tid = find_tid();
-	if (!clone->tid)
+	if (thread_id_find(&clone->tid) < 0)
 		return "the kernel does not say where libc keeps a thread's id";
 	if (syscall(SYS_get_robust_list, 0, &clone->robust, &clone->robust_bytes) < 0)
 		return "the kernel does not say which robust locks there are";
@@ -347,21 +324,21 @@ static pid_t make_guard(struct clone *clone, struct loss *loss, const char **rea
 	pid_t pid;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &clone->mask);
+	(void)sigprocmask(SIG_BLOCK, &all, &clone->mask);
 	clone->group = getpgrp();
 	clone_attrs_save(&clone->attrs);
 	(void)measure(&clone->mapped_bytes);
 	/* The guard must have its name from the beginning: a list of processes leaves it out. */
 	(void)prctl(PR_GET_NAME, clone->name, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, guard_name, 0, 0, 0);
-	pid = raw_clone(clone->tid);
+	pid = thread_id_clone(&clone->tid, CLONE_PARENT | SIGCHLD);
 	if (pid != 0)
 		(void)prctl(PR_SET_NAME, clone->name, 0, 0, 0);
 	if (pid == 0)
 		be_guard(clone);
 	else if (pid < 0)
 		*reason = errno == EAGAIN ? "processes" : strerror(errno);
-	pthread_sigmask(SIG_SETMASK, &clone->mask, NULL);
+	(void)sigprocmask(SIG_SETMASK, &clone->mask, NULL);
 	if (pid <= 0)
 		return pid;
 	(void)close(clone->said[1]);

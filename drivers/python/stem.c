@@ -208,7 +208,7 @@ static PyObject *be_branch(struct order *order, const struct home *home, const s
 	if (renew(home, order->flags) < 0)
 		_exit(1);
 	sqlite_settle();
-	pthread_sigmask(SIG_SETMASK, mask, NULL);
+	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	return PyLong_FromLong(order->flags);
 }
 
@@ -269,7 +269,7 @@ static void go_on(const sigset_t *mask)
 	shared_done();
 	private_done();
 	sockets_done();
-	pthread_sigmask(SIG_SETMASK, mask, NULL);
+	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
 PyObject *branch(PyObject *self, PyObject *args)
@@ -297,7 +297,7 @@ PyObject *branch(PyObject *self, PyObject *args)
 	if (r < 0)
 		return PyErr_Format(PyExc_OSError, "%s", explain(r));
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	(void)sigprocmask(SIG_SETMASK, &all, &mask);
 	if (!(order.flags & BRANCH_LENDS))
 		forget_children();
 	r = branch_clone(&order.fds);

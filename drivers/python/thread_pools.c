@@ -44,10 +44,14 @@ static bool is_new(end_fn *seen[SEEN_MAX], end_fn *found)
 PyObject *end_thread_pools(PyObject *self, PyObject *args)
 {
 	end_fn *seen[SEEN_MAX] = {NULL};
+	struct link_map *map = NULL; /* of the program, which is first in the list */
+	void *program = dlopen(NULL, RTLD_LAZY);
 
 	(void)self;
 	(void)args;
-	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+	if (program && dlinfo(program, RTLD_DI_LINKMAP, &map) < 0)
+		map = NULL;
+	for (; map; map = map->l_next) {
 		void *library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 		if (!library)
 			continue;
@@ -59,5 +63,7 @@ PyObject *end_thread_pools(PyObject *self, PyObject *args)
 		}
 		(void)dlclose(library);
 	}
+	if (program)
+		(void)dlclose(program);
 	Py_RETURN_NONE;
 }

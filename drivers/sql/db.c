@@ -7,14 +7,13 @@
 #include "table.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
 	LENGTH_MAX = 256 << 20, /* bytes of a value */
 	SQL_LENGTH_MAX = 16 << 20,
 	PROGRESS_STEPS = 5000,
-	BUSY_STEP_NS = 5000000,
+	BUSY_STEP_MS = 5,
 	BUSY_STEPS = 2000, /* 2000 waits of 5 ms are ten seconds */
 };
 
@@ -44,11 +43,10 @@ int db_own(struct db *db, const char *sql)
 
 static int on_busy(void *arg, int n)
 {
-	const struct timespec wait = {.tv_nsec = BUSY_STEP_NS};
 	(void)arg;
 	if (db_stop || n >= BUSY_STEPS)
 		return 0;
-	(void)nanosleep(&wait, NULL);
+	(void)sqlite3_sleep(BUSY_STEP_MS);
 	return 1;
 }
 

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
+#include "clock.h"
 #include "completion.h"
 #include "runtime/frame.h"
 #include "step.h"
@@ -296,6 +297,7 @@ int main(void)
 	(void)signal(SIGXFSZ, SIG_IGN);
 	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* wcwidth() needs a UTF-8 locale */
 	db_setup(&d.db);
+	clock_setup();
 	if (seed)
 		db_seed(&d.db, strtoull(seed, NULL, 10));
 	int r = send_ready() < 0 ? -1 : serve(&d);

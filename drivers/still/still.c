@@ -1,5 +1,5 @@
 /*
- * The settings of a run with --seed or --time, and how programs that it starts inherit them.
+ * The settings of a run with --seed or --time: its random stream and the clock that the box shares.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +18,15 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-enum { ENV_MAX = 1024, TEXT_BYTES = 96, PRELOAD_BYTES = 4200, SHARED_KEY = 0x7374696c };
+enum { PRELOAD_BYTES = 4200, SHARED_KEY = 0x7374696c };
+
+/* glibc has only the first of these for a library that is not linked to it, musl the second. */
+typedef void hook_fn(void);
+extern int __register_atfork(hook_fn *before, hook_fn *parent, hook_fn *child, void *library)
+	__attribute__((weak));
+#pragma weak pthread_atfork
 
 #define SHARED_FILE "/dev/shm/.retort-still"
-#define VARIABLE    "RETORT_STILL="
-#define PRELOAD	    "LD_PRELOAD="
 
 static struct {
 	bool has_time, has_seed;
@@ -39,7 +42,7 @@ static struct {
 	/* The clock that the box shares, or &own_slept_ns if no memory could be shared */
 	_Atomic int64_t *slept_ns;
 	/* the text "RETORT_STILL=…" in environ: the settings for the next child */
-	char variable[TEXT_BYTES];
+	char variable[STILL_TEXT_BYTES];
 	char preload[PRELOAD_BYTES]; /* "LD_PRELOAD=PATH", where PATH is this library */
 } still;
 
@@ -171,13 +174,13 @@ void retort_still_branch(void)
 
 /* ---- settings ---- */
 
-static void write_orders(char text[TEXT_BYTES])
+void still_write_orders(char text[STILL_TEXT_BYTES])
 {
 	uint64_t number = atomic_fetch_add(&still.n_children, 1) + 1;
-	int n = still.has_seed
-		? snprintf(text, TEXT_BYTES, VARIABLE "%016" PRIx64 ":", child_key(number))
-		: snprintf(text, TEXT_BYTES, VARIABLE "-:");
-	snprintf(text + n, (size_t)(TEXT_BYTES - n), "%" PRId64 ":%" PRId64, still.start_ns,
+	int n = still.has_seed ? snprintf(text, STILL_TEXT_BYTES, STILL_VARIABLE "%016" PRIx64 ":",
+					 child_key(number))
+			       : snprintf(text, STILL_TEXT_BYTES, STILL_VARIABLE "-:");
+	snprintf(text + n, (size_t)(STILL_TEXT_BYTES - n), "%" PRId64 ":%" PRId64, still.start_ns,
 		still_slept_ns());
 }
 
@@ -217,13 +220,24 @@ static void in_child(void)
 	still.key = child_key(atomic_load(&fork_number));
 	atomic_store(&still.n_words, 0);
 	atomic_store(&still.n_children, 0);
-	write_orders(still.variable);
+	still_write_orders(still.variable);
+}
+
+void still_renew_orders(void)
+{
+	if (still_has_time())
+		still_write_orders(still.variable);
+}
+
+char *still_preload(void)
+{
+	return still.preload;
 }
 
 static void take_preload(const char *value)
 {
 	size_t n = strcspn(value, ": ");
-	snprintf(still.preload, sizeof still.preload, PRELOAD "%.*s",
+	snprintf(still.preload, sizeof still.preload, STILL_PRELOAD "%.*s",
 		(int)(n < PATH_MAX ? n : PATH_MAX), value);
 }
 
@@ -232,22 +246,25 @@ static void read_environment(void)
 	int64_t slept_ns = 0;
 	size_t at = 0;
 	for (size_t i = 0; environ && environ[i]; i++) {
-		if (strncmp(environ[i], PRELOAD, sizeof PRELOAD - 1) == 0)
-			take_preload(environ[i] + sizeof PRELOAD - 1);
-		else if (strncmp(environ[i], VARIABLE, sizeof VARIABLE - 1) == 0)
+		if (strncmp(environ[i], STILL_PRELOAD, sizeof STILL_PRELOAD - 1) == 0)
+			take_preload(environ[i] + sizeof STILL_PRELOAD - 1);
+		else if (strncmp(environ[i], STILL_VARIABLE, sizeof STILL_VARIABLE - 1) == 0)
 			at = i + 1;
 	}
 	still.slept_ns = &still.own_slept_ns;
-	if (at == 0 || !read_orders(environ[at - 1] + sizeof VARIABLE - 1, &slept_ns)) {
+	if (at == 0 || !read_orders(environ[at - 1] + sizeof STILL_VARIABLE - 1, &slept_ns)) {
 		still.has_seed = false;
 		return;
 	}
 	still.has_time = true;
 	share_clock();
 	still_advance_to(slept_ns);
-	write_orders(still.variable);
+	still_write_orders(still.variable);
 	environ[at - 1] = still.variable;
-	(void)pthread_atfork(before_fork, NULL, in_child);
+	if (__register_atfork)
+		(void)__register_atfork(before_fork, NULL, in_child, NULL);
+	else if (pthread_atfork)
+		(void)pthread_atfork(before_fork, NULL, in_child);
 }
 
 /*
@@ -262,96 +279,4 @@ __attribute__((constructor(101))) static void start(void)
 	int saved = errno;
 	read_environment();
 	errno = saved;
-}
-
-/* ---- starting programs ---- */
-
-/*
- * Return @envp with the settings added, built in @room and @text. Both are on the caller's stack,
- * because between vfork() and exec the memory belongs to the parent. If @envp lacks LD_PRELOAD, it
- * is added too, so that clearing the environment does not remove this library. An LD_PRELOAD that
- * is already in @envp stays as it is.
- */
-static char *const *with_orders(char *const envp[], char *room[ENV_MAX + 3], char text[TEXT_BYTES])
-{
-	bool has_orders = false, has_preload = false;
-	size_t n = 0;
-	if (!still_has_time())
-		return envp;
-	write_orders(text);
-	for (; envp && envp[n]; n++) {
-		if (n == ENV_MAX)
-			return envp;
-		room[n] = envp[n];
-		has_preload |= strncmp(envp[n], PRELOAD, sizeof PRELOAD - 1) == 0;
-		if (strncmp(envp[n], VARIABLE, sizeof VARIABLE - 1) == 0) {
-			room[n] = text;
-			has_orders = true;
-		}
-	}
-	if (!has_orders)
-		room[n++] = text;
-	if (!has_preload)
-		room[n++] = still.preload;
-	room[n] = NULL;
-	return room;
-}
-
-#define WITH_ORDERS(envp) with_orders(envp, (char * [ENV_MAX + 3]){0}, (char[TEXT_BYTES]){0})
-
-STAND_IN int execve(const char *path, char *const argv[], char *const envp[])
-{
-	return REAL(execve)(path, argv, WITH_ORDERS(envp));
-}
-
-STAND_IN int execv(const char *path, char *const argv[])
-{
-	return REAL(execve)(path, argv, WITH_ORDERS(environ));
-}
-
-STAND_IN int execvpe(const char *file, char *const argv[], char *const envp[])
-{
-	return REAL(execvpe)(file, argv, WITH_ORDERS(envp));
-}
-
-STAND_IN int execvp(const char *file, char *const argv[])
-{
-	return REAL(execvpe)(file, argv, WITH_ORDERS(environ));
-}
-
-STAND_IN int fexecve(int fd, char *const argv[], char *const envp[])
-{
-	return REAL(fexecve)(fd, argv, WITH_ORDERS(envp));
-}
-
-STAND_IN int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
-{
-	return REAL(execveat)(dir, path, argv, WITH_ORDERS(envp), flags);
-}
-
-STAND_IN int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-	const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
-{
-	return REAL(posix_spawn)(pid, path, actions, attr, argv, WITH_ORDERS(envp));
-}
-
-STAND_IN int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-	const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
-{
-	return REAL(posix_spawnp)(pid, file, actions, attr, argv, WITH_ORDERS(envp));
-}
-
-/* system() and popen() pass environ on, so update our variable in it. */
-STAND_IN int system(const char *command)
-{
-	if (still_has_time())
-		write_orders(still.variable);
-	return REAL(system)(command);
-}
-
-STAND_IN FILE *popen(const char *command, const char *mode)
-{
-	if (still_has_time())
-		write_orders(still.variable);
-	return REAL(popen)(command, mode);
 }

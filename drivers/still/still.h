@@ -57,6 +57,20 @@ int64_t still_start_ns(void);
 STAND_IN void retort_still_step(void);
 STAND_IN void retort_still_branch(void);
 
+/* The environment variables of the settings, and the size of the text "RETORT_STILL=…". */
+#define STILL_VARIABLE "RETORT_STILL="
+#define STILL_PRELOAD  "LD_PRELOAD="
+enum { STILL_TEXT_BYTES = 96 };
+
+/* Write the settings for the next child, as a text for its environment. */
+void still_write_orders(char text[STILL_TEXT_BYTES]);
+
+/* Do so in this process's own environment. */
+void still_renew_orders(void);
+
+/* Return the text "LD_PRELOAD=PATH", where PATH is this library. */
+char *still_preload(void);
+
 /* Fill @out from this process's random stream. May be called in threads and in signal handlers. */
 void still_fill(void *out, size_t bytes);
 

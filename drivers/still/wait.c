@@ -192,10 +192,19 @@ static void wait_end_short(const struct wait *w, bool is_over)
 	}
 }
 
+/* Return the time that the clock @id of the kernel will show after @timeout_ns. */
+static struct timespec real_deadline(clockid_t id, int64_t timeout_ns)
+{
+	struct timespec now = {0};
+	(void)REAL(clock_gettime)(id, &now);
+	return timespec_of(ns_of(&now) + timeout_ns);
+}
+
 /*
  * Define both forms of a function that waits for an object until a deadline. The newer form takes a
  * clock, and here it always waits on the kernel's monotonic clock. The older form takes no clock,
- * and calls the newer one.
+ * and calls the newer one. musl, and glibc before 2.30, have only the older form, which waits on
+ * the kernel's wall clock.
  */
 #define UNTIL(timed, clocked, object, is_over)                                                     \
 	STAND_IN int clocked(                                                                      \
@@ -204,8 +213,9 @@ static void wait_end_short(const struct wait *w, bool is_over)
 		if (!still_has_time())                                                             \
 			return REAL(clocked)(what, clock, deadline);                               \
 		struct wait w = wait_begin(until(deadline, clock));                                \
-		struct timespec real = timespec_of(clock_real_ns() + w.timeout_ns);                \
-		int r = REAL(clocked)(what, CLOCK_MONOTONIC, &real);                               \
+		clockid_t id = REAL(clocked) ? CLOCK_MONOTONIC : CLOCK_REALTIME;                   \
+		struct timespec real = real_deadline(id, w.timeout_ns);                            \
+		int r = REAL(clocked) ? REAL(clocked)(what, id, &real) : REAL(timed)(what, &real); \
 		int saved = errno;                                                                 \
 		wait_end_short(&w, is_over);                                                       \
 		errno = saved;                                                                     \
@@ -228,8 +238,13 @@ STAND_IN int pthread_cond_clockwait(pthread_cond_t *restrict cond, pthread_mutex
 	if (!still_has_time())
 		return REAL(pthread_cond_clockwait)(cond, mutex, clock, deadline);
 	struct wait w = wait_begin(until(deadline, clock));
-	struct timespec real = timespec_of(clock_real_ns() + w.timeout_ns);
-	int r = REAL(pthread_cond_clockwait)(cond, mutex, CLOCK_MONOTONIC, &real);
+	/* The older form waits on the condition's own clock, for which the deadline was made. */
+	bool is_wall =
+		!REAL(pthread_cond_clockwait) && nearer_clock(ns_of(deadline)) == CLOCK_KIND_WALL;
+	clockid_t id = is_wall ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+	struct timespec real = real_deadline(id, w.timeout_ns);
+	int r = REAL(pthread_cond_clockwait) ? REAL(pthread_cond_clockwait)(cond, mutex, id, &real)
+					     : REAL(pthread_cond_timedwait)(cond, mutex, &real);
 	wait_end_short(&w, r == ETIMEDOUT);
 	return r;
 }

@@ -1,6 +1,7 @@
 /*
- * The runtime for SQL: SQLite, in a driver of our own. The driver needs libsqlite3 and libc. A box
- * has both from /usr of the host or from its image.
+ * The runtime for SQL: SQLite, in a driver of our own. The driver is static and needs nothing of
+ * the box, if the build has found a static SQLite. If not, it needs libsqlite3 and libc from /usr
+ * of the host or from the image.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

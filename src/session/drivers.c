@@ -102,10 +102,8 @@ static int take_guard(struct session_driver *p, const struct frame *frame, struc
 	cleanup_json json_t *said = parse(frame, err);
 	if (!said)
 		return -EPROTO;
-	const json_t *pid = json_object_get(said, "pid");
-	bool has_guard = p->runtime->carry == CARRY_MEMORY;
-	if (!has_guard)
-		p->arm_pid = (int32_t)json_integer_value(pid);
+	if (p->runtime->carry != CARRY_MEMORY)
+		p->arm_pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
 	if (p->due_id && id_of(said) == p->due_id)
 		save_state_guard(p, said);
 	return 0;
@@ -191,6 +189,9 @@ static int take_ready(struct session_driver *p, const struct frame *frame, struc
 	cleanup_json json_t *said = parse(frame, err);
 	if (!said)
 		return -EPROTO;
+	const char *missing = json_string_value(json_object_get(said, "missing"));
+	if (missing)
+		return err_set(err, ERR_RUNTIME, "no %.60s in the image", missing);
 	p->pid = (int32_t)json_integer_value(json_object_get(said, "pid"));
 	p->is_unnamed = true;
 	rollback_ready(p, said);
@@ -301,8 +302,7 @@ static void on_exited(void *arg, struct driver *d, int status)
 	struct session *s = p->session;
 	struct err err;
 	(void)d;
-	/* During a rollback, either init has killed the driver, or a program has killed the
-	 * resumed guard. */
+	/* During a rollback, init has killed the driver, or a program the resumed guard. */
 	if (is_rolling_back(s)) {
 		rollback_exited(p);
 		return;

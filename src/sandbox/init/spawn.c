@@ -267,6 +267,12 @@ static void fail_execute(const char *program, int sys, struct err *err)
 
 static void fail_driver(const char *program, int sys, struct err *err)
 {
+	if (strchr(program, '/') && sys == ENOENT && access(program, F_OK) == 0) {
+		/* The kernel says this of the program's ELF interpreter, or of the one in `#!`. */
+		err_set(err, ERR_RUNTIME, "the image has no loader for %.200s", program);
+		err->sys = sys;
+		return;
+	}
 	if (strchr(program, '/') || sys != ENOENT) {
 		err_sys(err, ERR_RUNTIME, sys, "execute %s", program);
 		return;
