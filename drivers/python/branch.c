@@ -29,6 +29,7 @@
 #include "epoll.h"
 #include "anon_file.h"
 #include "hugepages.h"
+#include "own_path.h"
 #include "private.h"
 #include "shared.h"
 #include "sockets.h"
@@ -432,7 +433,7 @@ static void renew_file(struct settling *s, int fd, const struct stat *st, long f
 	/* P's /proc shows P's processes. So a file of /proc is opened in this box's /proc. */
 	bool is_proc = file_system == PROC_SUPER_MAGIC;
 	/* The system is an overlay of the box's own if the box has an image. */
-	bool is_own = is_proc || file_system == OVERLAYFS_SUPER_MAGIC || shared_is_own_path(path);
+	bool is_own = is_proc || file_system == OVERLAYFS_SUPER_MAGIC || own_path_is_dir(path);
 	if (flags >= 0 && st->st_nlink > 0)
 		new_fd = open_again(path, link, (flags & ~not_again) | O_CLOEXEC, st, is_own);
 	if (new_fd >= 0 && (fstat(new_fd, &now) < 0 || ((now.st_mode ^ st->st_mode) & S_IFMT))) {

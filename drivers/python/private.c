@@ -21,6 +21,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "own_path.h"
 #include "private.h"
 
 #include "maps.h"
@@ -52,7 +53,7 @@ void private_done(void)
  */
 static bool may_be_cut(const char *path)
 {
-	return shared_is_own_path(path) || strstr(path, " (deleted)");
+	return own_path_is_dir(path) || strstr(path, " (deleted)");
 }
 
 static int add(struct mapping *m, const char *path)

@@ -25,6 +25,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "own_path.h"
 #include "shared.h"
 
 #include "maps.h"
@@ -50,61 +51,6 @@
 enum { OTHERS_MAX = 64, PROC_PATH_BYTES = 64 };
 
 static struct mapping_list found;
-
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-bool shared_is_own_path(const char *path)
-{
-	return is_below(path, "/home/user") || is_below(path, "/tmp") || is_below(path, "/dev/shm");
-}
-
-/* Return the number of the mount that has @path, or 0. */
-static uint64_t mount_of(const char *path)
-{
-	struct statx st;
-	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &st) < 0 ? 0
-										 : st.stx_mnt_id;
-}
-
-/* Return whether @path is a file of the system, and each box has a system for itself: those with an
- * image, which show what they have changed of it. */
-static bool is_of_own_system(const char *path)
-{
-	return access("/retort/system", F_OK) == 0 && mount_of(path) == mount_of("/") &&
-		mount_of("/") != 0;
-}
-
-static bool is_own_path(const char *path)
-{
-	return shared_is_own_path(path) || is_of_own_system(path);
-}
-
-/*
- * Return whether @path is in a volume, which is a mount of its own in one of the directories that
- * each box has for itself.
- * A file that no longer exists counts as not in a volume. A resource tracker of multiprocessing may
- * just have removed it, because the tracker believed that the segment was leaked.
- */
-static bool is_volume(const char *path)
-{
-	static const char *const dirs[] = {"/home/user", "/tmp", "/dev/shm"};
-	struct statx file, dir;
-	if (is_of_own_system(path))
-		return false;
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
-		if (!is_below(path, dirs[i]))
-			continue;
-		if (statx(AT_FDCWD, path, 0, STATX_MNT_ID, &file) < 0)
-			return errno != ENOENT;
-		return statx(AT_FDCWD, dirs[i], 0, STATX_MNT_ID, &dir) < 0 ||
-			file.stx_mnt_id != dir.stx_mnt_id;
-	}
-	return true;
-}
 
 /* ---- before the clone ---- */
 
@@ -156,7 +102,7 @@ static bool ends_with(const char *text, const char *end)
 
 static int add(struct mapping *m, const char *path)
 {
-	bool is_own = is_own_path(path);
+	bool is_own = own_path_is_separate(path);
 	if (!is_own && !ends_with(path, " (deleted)"))
 		return 0;
 	if (is_own && is_named(m, path)) {
@@ -179,12 +125,12 @@ static int add_others(struct mapping *m, const char *path)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct stat st;
-	bool is_own = is_own_path(path);
+	bool is_own = own_path_is_separate(path);
 	if (!(m->prot & PROT_WRITE) || (!is_own && !ends_with(path, " (deleted)")))
 		return 0;
 	m->is_others = true;
 	if (is_own && stat(path, &st) == 0 && st.st_ino == m->ino) {
-		if (!S_ISREG(st.st_mode) || st.st_size == 0 || is_volume(path))
+		if (!S_ISREG(st.st_mode) || st.st_size == 0 || own_path_is_volume(path))
 			return 0;
 		m->start = 0;
 		m->end = ((uintptr_t)st.st_size + page - 1) / page * page;
@@ -407,7 +353,7 @@ static void make_as_before(const struct mapping *m)
 
 bool shared_is_put_back(const char *path, struct stat *st)
 {
-	return is_below(path, "/home/user") && lstat(path, st) == 0 && !is_volume(path);
+	return own_path_is_below(path, "/home/user") && lstat(path, st) == 0 && !own_path_is_volume(path);
 }
 
 /*
@@ -416,7 +362,7 @@ bool shared_is_put_back(const char *path, struct stat *st)
  */
 static bool is_kept_here(const struct mapping *m)
 {
-	return m->fd < 0 && (!m->path || !is_volume(m->path)) && make_writable(m);
+	return m->fd < 0 && (!m->path || !own_path_is_volume(m->path)) && make_writable(m);
 }
 
 /*
@@ -577,7 +523,7 @@ static bool is_astray(const struct mapping *m)
 {
 	const off_t page = (off_t)sysconf(_SC_PAGESIZE);
 	struct stat st;
-	if (m->is_others || !m->path || !is_below(m->path, "/home/user") || is_volume(m->path))
+	if (m->is_others || !m->path || !own_path_is_below(m->path, "/home/user") || own_path_is_volume(m->path))
 		return false;
 	/*
 	 * The file has lost its name. It is counted here only if no descriptor is open on it,

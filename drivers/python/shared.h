@@ -12,11 +12,6 @@
 #include <sys/types.h>
 
 /*
- * Return whether @path is in a directory that each box has for itself: /home/user, /tmp, /dev/shm.
- */
-bool shared_is_own_path(const char *path);
-
-/*
  * Return whether the engine restores the file @path on a rollback: it restores the files in
  * /home/user that are not in a volume. *@st is the file's status.
  */
