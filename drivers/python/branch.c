@@ -136,9 +136,7 @@ static int map_ids(const struct passage *p)
 	int r = write_file("/proc/self/setgroups", "deny");
 	if (r == 0 && !p->is_root)
 		r = write_file("/proc/self/uid_map", p->uid_map);
-	if (r == 0 && !p->is_root)
-		r = write_file("/proc/self/gid_map", p->gid_map);
-	return r;
+	return r == 0 && !p->is_root ? write_file("/proc/self/gid_map", p->gid_map) : r;
 }
 
 /*
