@@ -61,7 +61,7 @@ static int volume_target(int root_fd, const struct root_mount *m, struct err *er
 {
 	char part[WIRE_PATH_BYTES];
 	struct stat at;
-	struct own own;
+	struct own own = {{0}};
 	const char *path = m->dst + 1;
 	int r = find_own(root_fd, &own, err);
 	if (r < 0)
