@@ -362,7 +362,7 @@ class Together(Case):
         self.assertIn(int(done.out), range(50, 101), done)
 
     def test_the_disk_limit_is_the_whole_size(self):
-        out = self.shell(self.name, "dd if=/dev/zero of=/big bs=64k count=14 2>/dev/null && echo fits", "--disk", "1m")
+        out = self.shell(self.name, "dd if=/dev/zero of=/big bs=64k count=50 2>/dev/null && echo fits", "--disk", "4m")
         self.assertEqual(out, "fits\n")
 
     def test_volumes(self):
