@@ -13,6 +13,7 @@ import harness
 from registry_fake import Image, Registry, layer
 
 PYTHON = os.path.realpath("/usr/bin/python3")
+LIBRARY = sysconfig.get_path("stdlib")
 # What no test needs of the standard library.
 LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "lib2to3", "pydoc_data", "ensurepip", "config-*", "distutils",
             "turtle*", "*.opt-*", "site-packages", "dist-packages")
@@ -44,9 +45,8 @@ def make_base(where):
 
 def make_python(where):
     """The interpreter of this host, with most of its standard library."""
-    library = sysconfig.get_path("stdlib")
-    shutil.copytree(library, where + library, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
-    loaded = os.path.join(library, "lib-dynload")
+    shutil.copytree(LIBRARY, where + LIBRARY, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
+    loaded = os.path.join(LIBRARY, "lib-dynload")
     ctypes = [os.path.join(loaded, name) for name in os.listdir(loaded) if name.startswith("_ctypes.")]
     put(where, PYTHON, *libraries(PYTHON, *ctypes))
     if not os.path.lexists(where + "/usr/bin/python3"):

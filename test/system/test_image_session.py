@@ -255,6 +255,25 @@ read_only, open('/etc/hostname').read(), os.listdir('/proc').count('1')
         self.assertEqual(self.value(child, "os.stat('/opt/x').st_uid, os.stat('/etc').st_gid, os.environ['USER']"),
                          "(1001, 50, 'user')")
 
+    def test_what_nobody_may_read_is_copied(self):
+        session = self.session()
+        self.does(session, "import os; os.chmod('/', 0o711); os.chmod('/opt/d', 0); os.chmod('/opt/x', 0)")
+        child = self.branch(session)
+        code = "[oct(os.stat(path).st_mode) for path in ('/', '/opt/d', '/opt/x')]"
+        for one in (session, child):
+            self.assertEqual(self.value(one, code), ["0o40711", "0o40000", "0o100000"])
+        self.assertEqual(self.value(child, "os.chmod('/opt/d', 0o700), open('/opt/d/f').read()"), "(None, 'f')")
+
+    def test_processes_that_go_on(self):
+        session = self.session()
+        self.does(session, "x = 1; open('/opt/n', 'w').write('n')")
+        argv = ["sh", "-c", "while :; do echo t >>/opt/t; sleep 0.02; done"]
+        self.client("process.start", session=session, argv=argv)
+        child = self.branch(session, keep_processes=True)
+        self.assertEqual(self.value(child, "x, open('/opt/n').read()"), "(1, 'n')")
+        bytes_before = self.value(session, "import os; os.stat('/opt/t').st_size")
+        self.until(lambda: self.value(session, "os.stat('/opt/t').st_size") > bytes_before)
+
     def test_volumes_of_a_branch(self):
         where = harness.make_dir()
         os.chmod(where, 0o777)
