@@ -439,5 +439,38 @@ class Together(Case):
             self.assertEqual(run.wait(20), 0)
 
 
+class Found(Case):
+    """What was wrong when these tests were written."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.name, _ = place.pull("plain")
+
+    def test_pull_has_three_words(self):
+        done = place.run("--pull", "sometimes", "--image", self.name, "--", "id")
+        self.assertEqual((done.status, done.out), (2, ""), done)
+        self.assertIn("--pull", done.err)
+
+    def test_limits_are_for_what_the_program_makes(self):
+        """A limit with which a box of the host's system starts, or a message that says what is too small."""
+        for limit in (("--inodes", "1"), ("--inodes", "12"), ("--disk", "4096")):
+            self.assertEqual(self.says(*limit, "--", "true"), "")
+            done = place.run("--image", self.name, *limit, "--", "true")
+            self.assertNotIn("Linux 5.11", done.err)
+            self.assertTrue(done.status == 0 or limit[0][2:] in done.err, done)
+
+    def test_a_missing_program_is_no_matter_of_the_host(self):
+        done = place.run("--image", self.name, "--", "/no/such")
+        self.assertEqual(done.status, 127, done)
+        self.assertNotIn("host", done.err)
+
+    def test_a_user_whom_an_opaque_directory_hides(self):
+        """The box has another /etc/passwd, in which there is nobody of this name."""
+        lower = layer({"etc/passwd": PASSWD})
+        for upper in (archive([(entry("etc/.wh..wh..opq"), b"")]), layer({}, removed=["etc"]), layer({"etc": b"file"})):
+            name, _ = place.pull("hidden", lower, upper, User="app")
+            self.refuses("the image has no /etc/passwd, so no app", "--image", name, "--", "id")
+
+
 if __name__ == "__main__":
     harness.main()

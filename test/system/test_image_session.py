@@ -362,5 +362,79 @@ class Undo(Case):
         self.assertEqual(self.value(session, "x, open('/opt/x').read()"), "(1, '1')")
 
 
+class Found(Case):
+    """What was wrong when these tests were written."""
+
+    def test_open_files_of_the_system_are_the_branchs_own(self):
+        session = self.session()
+        self.does(session, "f = open('/opt/x', 'r+'); g = open('/srv/s'); h = open('/opt/h', 'w+')")
+        child = self.branch(session)
+        self.does(child, "f.write('child'); f.flush(); h.write('child'); h.flush()")
+        self.assertEqual(self.value(session, "open('/opt/x').read() + open('/opt/h').read() + g.read()"), "xs")
+        self.assertEqual(self.value(child, "open('/opt/x').read() + open('/opt/h').read()"), "childchild")
+
+    def test_open_files_of_a_prepared_session_are_each_ones_own(self):
+        """Its modules may have opened a log of the system."""
+        log = b"f = open('/opt/log', 'a', buffering=1)\n"
+        name, _ = place.pull("prepared", python=True, files={**FILES, image_system.LIBRARY[1:] + "/keeps_log.py": log})
+        one, two = (self.session(image=name, preload=["keeps_log"]) for _ in range(2))
+        self.does(one, "import keeps_log; keeps_log.f.write('one\\n')")
+        logs = [self.value(session, "open('/opt/log').read()") for session in (one, two)]
+        self.assertEqual(logs, ["one\n", ""])
+
+    def test_set_id_bits_and_hard_links_are_kept(self):
+        """In the branch, and in the session that was branched, too."""
+        session = self.session()
+        self.does(session, """
+import os
+os.mkdir('/opt/s'); os.chmod('/opt/s', 0o2755); os.chmod('/opt/x', 0o4755); os.link('/opt/x', '/opt/y')
+""")
+        code = "oct(os.stat('/opt/s').st_mode), oct(os.stat('/opt/x').st_mode), os.path.samefile('/opt/x', '/opt/y')"
+        child = self.branch(session)
+        for one in (child, session):
+            self.assertEqual(self.value(one, code), "('0o42755', '0o104755', True)")
+
+    def test_a_file_that_is_removed_from_the_root_is_named(self):
+        session = self.session()
+        self.does(session, "import os; open('/x', 'w')")
+        self.does(session, "x = 1")
+        record = self.fails(session, "os.unlink('/x'); os._exit(1)")
+        self.assertIs(self.value(session, "os.path.exists('/x')"), False)
+        self.assertTrue(record.get("files_lost"), record)
+
+    def test_a_session_goes_on_after_its_home_was_moved(self):
+        for code in ("os.rename('/home', '/h')", "os.rename('/home', '/h'); os.symlink('/h', '/home')"):
+            session = self.session()
+            self.does(session, "import os; x = 1; " + code)
+            try:
+                self.assertEqual(self.value(self.branch(session), "x"), 1)
+            except rpc.Failed as failed:
+                self.assertNotEqual(failed.code, "box", failed)
+            self.assertEqual(self.value(session, "x"), 1)
+
+    def test_changes_cannot_be_hidden(self):
+        session = self.session()
+        self.does(session, "import os; os.makedirs('/a/retort/system'); os.rename('/home', '/a/home')")
+        time.sleep(0.02)
+        record = self.fails(session, "open('/etc/motd', 'w'); os._exit(1)")
+        self.assertTrue({"/", "/etc/motd"} & set(record.get("files_lost") or []), record.get("files_lost"))
+
+    def test_what_was_only_read_is_not_named(self):
+        session = self.session()
+        self.does(session, "import os; open('/etc/motd', 'w').write('1')")
+        self.branch(session)
+        self.does(session, "x = 1")
+        time.sleep(0.02)
+        record = self.fails(session, "os.listdir('/etc'); os._exit(1)")
+        self.assertNotIn("files_lost", record)
+
+    def test_what_was_removed_before_is_not_named(self):
+        session = self.session()
+        self.does(session, "import os; os.unlink('/etc/a')")
+        time.sleep(0.02)
+        record = self.fails(session, "os.unlink('/etc/b'); os._exit(1)")
+        self.assertEqual(record["files_lost"], ["/etc", "/etc/b"])
+
+
 if __name__ == "__main__":
     harness.main()

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { LAYERS_MAX = 3 };
@@ -288,4 +289,21 @@ TEST(what_is_no_file_is_not_read)
 	CHECK_INT(mkdirat(l.v[1].fd, "etc", 0755), 0);
 	CHECK_INT(mkdirat(l.v[1].fd, "etc/passwd", 0755), 0);
 	CHECK_HAS(look_up(&l, "app", ERR_NOT_FOUND), "no /etc/passwd, so no app");
+}
+
+TEST(an_etc_that_a_layer_removes_or_replaces_hides_those_below)
+{
+	LAYERS l = layers_new();
+	tree_put(&l.v[0], "/etc/passwd", "app:x:1:1::/:\n");
+	CHECK_INT(mknodat(l.v[1].fd, "etc", S_IFCHR, 0), 0);
+	CHECK_HAS(look_up(&l, "app", ERR_NOT_FOUND), "no /etc/passwd, so no app");
+	CHECK_INT(unlinkat(l.v[1].fd, "etc", 0), 0);
+	tree_put(&l.v[1], "/etc", "a file");
+	CHECK_HAS(look_up(&l, "app", ERR_NOT_FOUND), "no /etc/passwd, so no app");
+	CHECK_INT(unlinkat(l.v[1].fd, "etc", 0), 0);
+	CHECK_INT(mkdirat(l.v[1].fd, "etc", 0755), 0);
+	CHECK_INT(setxattr(tree_path(&l.v[1], "/etc"), "user.overlay.opaque", "y", 1, 0), 0);
+	CHECK_HAS(look_up(&l, "app", ERR_NOT_FOUND), "no /etc/passwd, so no app");
+	tree_put(&l.v[1], "/etc/passwd", "app:x:2:2::/:\n");
+	CHECK_STR(look_up(&l, "app", 0), "2 2");
 }
