@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 TEST(files_directories_links_and_fifos)
@@ -129,4 +131,89 @@ TEST(what_cannot_be_written_is_said)
 	CHECK_INT(err.code, ERR_IO);
 	CHECK_HAS(err.msg, "create f for the branch's workspace");
 	(void)close(null);
+}
+
+/* ---- the changes of an overlay ---- */
+
+static const char opaque[] = "user.overlay.opaque";
+
+static void put_changes(struct tree *t)
+{
+	tree_put(t, "/etc/motd", "new");
+	tree_put(t, "/hidden/new", "new");
+	tree_put(t, "/hidden/below/f", "f");
+	CHECK_INT(mknodat(t->fd, "gone", S_IFCHR, 0), 0);
+	CHECK_INT(mknodat(t->fd, "hidden/gone", S_IFCHR, 0), 0);
+	CHECK_INT(setxattr(tree_path(t, "/hidden"), opaque, "y", 1, 0), 0);
+	CHECK_INT(setxattr(tree_path(t, "/etc"), "user.other", "y", 1, 0), 0);
+	CHECK_INT(chmod(tree_path(t, "/hidden"), 0510), 0);
+}
+
+static bool is_whiteout(const struct tree *t, const char *path)
+{
+	struct stat st;
+	return fstatat(t->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISCHR(st.st_mode) &&
+		st.st_rdev == 0;
+}
+
+TEST(changes_of_an_overlay_keep_their_marks)
+{
+	struct err err = {0};
+	char value[8] = "";
+	struct stat st = {0};
+	TREE from = tree_new();
+	TREE to = tree_new();
+	put_changes(&from);
+	CHECK_INT(copy_tree(from.fd, to.fd, true, &err), 0);
+	CHECK(is_whiteout(&to, "gone"));
+	CHECK(is_whiteout(&to, "hidden/gone"));
+	CHECK_INT(getxattr(tree_path(&to, "/hidden"), opaque, value, sizeof value), 1);
+	CHECK_STR(value, "y");
+	CHECK(getxattr(tree_path(&to, "/hidden/below"), opaque, value, sizeof value) < 0);
+	CHECK(getxattr(tree_path(&to, "/etc"), opaque, value, sizeof value) < 0);
+	CHECK(getxattr(tree_path(&to, "/etc"), "user.other", value, sizeof value) < 0);
+	CHECK_INT(fstatat(to.fd, "hidden", &st, 0), 0);
+	CHECK_INT(st.st_mode & 07777, 0510);
+	CHECK_STR(tree_get(&to, "/hidden/new"), "new");
+	CHECK_STR(tree_get(&to, "/etc/motd"), "new");
+}
+
+TEST(marks_are_left_out_of_a_workspace)
+{
+	struct err err = {0};
+	char value[8];
+	TREE from = tree_new();
+	TREE to = tree_new();
+	put_changes(&from);
+	CHECK_INT(copy_tree(from.fd, to.fd, false, &err), 0);
+	CHECK(!tree_has(&to, "/gone"));
+	CHECK(!tree_has(&to, "/hidden/gone"));
+	CHECK(getxattr(tree_path(&to, "/hidden"), opaque, value, sizeof value) < 0);
+	CHECK_STR(tree_get(&to, "/hidden/new"), "new");
+}
+
+TEST(other_devices_are_left_out_of_changes)
+{
+	struct err err = {0};
+	TREE from = tree_new();
+	TREE to = tree_new();
+	tree_put(&from, "/f", "");
+	if (mknodat(from.fd, "null", S_IFCHR | 0666, makedev(1, 3)) < 0) {
+		t_skip("only root makes devices");
+		return;
+	}
+	CHECK_INT(copy_tree(from.fd, to.fd, true, &err), 0);
+	CHECK(tree_has(&to, "/f"));
+	CHECK(!tree_has(&to, "/null"));
+}
+
+TEST(a_mark_that_is_listed_twice_is_copied_once)
+{
+	struct err err = {0};
+	TREE from = tree_new();
+	TREE to = tree_new();
+	CHECK_INT(mknodat(from.fd, "gone", S_IFCHR, 0), 0);
+	CHECK_INT(mknodat(to.fd, "gone", S_IFCHR, 0), 0);
+	CHECK_INT(copy_tree(from.fd, to.fd, true, &err), 0);
+	CHECK(is_whiteout(&to, "gone"));
 }
