@@ -315,14 +315,19 @@ static int run_main(int argc, char **argv)
 	if (r >= 0 && !is_notebook)
 		r = run_check_no_notebook(&set, &err);
 	if (r >= 0 && args.box.image)
-		r = image_need(args.box.image, args.pull, &image, &err);
+		r = image_need(args.box.image, args.pull, args.output.quiet, &image, &err);
 	else if (r >= 0 && opt_source(&set, "pull") == OPT_FROM_ARG)
 		r = err_fail(
 			&err, ERR_USAGE, "name an image: --image NAME", "--pull is for an image");
 	if (r < 0)
 		return cli_fail(&err, args.output.json);
-	if (args.box.image && r > 0)
+	if (args.box.image && r > 0 && !args.output.json)
+		return r; /* it has said why */
+	if (args.box.image && r > 0) {
+		(void)err_set(&err, ERR_NOT_FOUND, "image %.150s was not pulled", args.box.image);
+		(void)cli_fail(&err, true);
 		return r;
+	}
 	if (is_notebook)
 		return run_notebook(&args, &set, argv + at);
 	return is_command ? run_command(&args, &set, argv + at, image)

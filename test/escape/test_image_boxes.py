@@ -161,12 +161,16 @@ class Root(InImage, attack.Case):
     @attack.inside("ENOSPC")
     def test_T_SYSTEM_FLOOD_writes_without_an_end():
         """Fill the host's memory or disk by a file of the system."""
-        with open("/var.big", "wb", buffering=0) as f:
-            try:
-                for _ in range(4096):
-                    f.write(bytes(1 << 20))
-            finally:
-                os.remove("/var.big")
+        try:
+            for i in range(64):
+                with open("/big%d" % i, "wb", buffering=0) as f:
+                    for _ in range(64):
+                        if f.write(bytes(1 << 20)) < 1 << 20:
+                            f.write(b"more")
+        finally:
+            for name in os.listdir("/"):
+                if name.startswith("big"):
+                    os.remove("/" + name)
 
     @attack.inside("ENOSPC")
     def test_T_SYSTEM_FLOOD_makes_files_without_an_end():

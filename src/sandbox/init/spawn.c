@@ -254,7 +254,9 @@ static void fail_execute(const char *program, int sys, struct err *err)
 		err_set(err, ERR_RUNTIME, "program %.200s cannot be executed: %s", program,
 			strerror(sys));
 	err->sys = sys;
-	const char *where = strchr(program, '/')
+	bool has_image = access(WIRE_CHANGES_DIR, F_OK) == 0;
+	const char *where = has_image ? "programs of the image are there, and those of volumes"
+		: strchr(program, '/')
 		? "a path is one in the box, which has its workspace, volumes and the host's /usr"
 		: "programs of the host's /usr are there, and those of volumes";
 	err_hint(err, "%s",

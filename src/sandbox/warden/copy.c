@@ -9,17 +9,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-enum { COPY_CHUNK_BYTES = 256 << 10, COPY_MODE = 01777 };
+enum { COPY_CHUNK_BYTES = 256 << 10, COPY_MODE = 01777, UPPER_MODE = 07777, XATTR_BYTES = 4096 };
 
 struct copying {
 	int from, to;
 	unsigned depth;
-	bool is_upper;
+	/* -1; or if @from has the changes of an overlay: a directory in which each file with
+	 * several names is noted by its number */
+	int links;
 	struct err *err;
 	int result;
 };
@@ -86,6 +89,56 @@ static int copy_data(int from, int to, off_t bytes)
 	return 0;
 }
 
+static mode_t mode_of(const struct copying *c, const struct stat *st)
+{
+	return st->st_mode & (c->links >= 0 ? UPPER_MODE : COPY_MODE);
+}
+
+/*
+ * Copy the attributes of a program and those of the overlay. Source: the kernel's
+ * filesystems/overlayfs.rst. Returns: 0, or negative errno.
+ */
+static int copy_attributes(const struct copying *c, int from, int to)
+{
+	char names[XATTR_BYTES], value[XATTR_BYTES];
+	ssize_t n = c->links < 0 || from < 0 ? 0 : flistxattr(from, names, sizeof names);
+	for (const char *name = names; name < names + MAX(n, 0); name += strlen(name) + 1) {
+		if (strncmp(name, "user.", 5) != 0)
+			continue;
+		ssize_t bytes = fgetxattr(from, name, value, sizeof value);
+		if (bytes >= 0 && fsetxattr(to, name, value, (size_t)bytes, 0) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void link_name(const struct stat *st, char out[32])
+{
+	snprintf(out, 32, "%llu", (unsigned long long)st->st_ino);
+}
+
+/* If a file with several names was copied under another of them, make this one a name of the copy.
+ * Returns: 1 if so; 0 if it is to be copied; or negative errno. */
+static int copy_as_link(const struct copying *c, const char *name, const struct stat *st)
+{
+	char number[32];
+	if (c->links < 0 || st->st_nlink < 2)
+		return 0;
+	link_name(st, number);
+	if (linkat(c->links, number, c->to, name, 0) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
+}
+
+static int note_link(const struct copying *c, const char *name, const struct stat *st)
+{
+	char number[32];
+	if (c->links < 0 || st->st_nlink < 2)
+		return 0;
+	link_name(st, number);
+	return linkat(c->to, name, c->links, number, 0) < 0 ? -errno : 0;
+}
+
 static int copy_file(const struct copying *c, const char *name, int from, const struct stat *st)
 {
 	const struct timespec times[2] = {st->st_atim, st->st_mtim};
@@ -94,9 +147,13 @@ static int copy_file(const struct copying *c, const char *name, int from, const 
 	if (to < 0)
 		return failed(c->err, errno, "create", name);
 	int r = copy_data(from, to, st->st_size);
+	if (r == 0)
+		r = copy_attributes(c, from, to);
+	if (r == 0)
+		r = note_link(c, name, st);
 	if (r < 0)
 		return failed(c->err, -r, "write", name);
-	if (fchmod(to, st->st_mode & COPY_MODE) < 0 || futimens(to, times) < 0)
+	if (fchmod(to, mode_of(c, st)) < 0 || futimens(to, times) < 0)
 		return failed(c->err, errno, "set mode and times of", name);
 	return 0;
 }
@@ -117,16 +174,6 @@ static int copy_link(const struct copying *c, const char *name, const struct sta
 
 static bool copy_entry(void *arg, const char *name);
 
-/* Copy the mark of a directory that hides what is below it in the layers. Returns: 0, or -1 with
- * errno. Source: the kernel's filesystems/overlayfs.rst. */
-static int copy_opaque(int from, int to)
-{
-	static const char mark[] = "user.overlay.opaque";
-	char value[2];
-	ssize_t n = from < 0 ? 0 : fgetxattr(from, mark, value, sizeof value);
-	return n > 0 ? fsetxattr(to, mark, value, (size_t)n, 0) : 0;
-}
-
 /* Copy a directory. @from is -1 for a mount point, whose content is not copied. */
 static int copy_dir(const struct copying *c, const char *name, int from, const struct stat *st)
 {
@@ -136,11 +183,8 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 	cleanup_fd int to = openat(c->to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to < 0)
 		return failed(c->err, errno, "open directory", name);
-	struct copying below = {.from = from,
-		.to = to,
-		.depth = c->depth + 1,
-		.is_upper = c->is_upper,
-		.err = c->err};
+	struct copying below = {
+		.from = from, .to = to, .depth = c->depth + 1, .links = c->links, .err = c->err};
 	if (below.depth > WIRE_DIRS_MAX) {
 		err_set(c->err, ERR_LIMIT, "the workspace is more than %d directories deep",
 			WIRE_DIRS_MAX);
@@ -148,14 +192,15 @@ static int copy_dir(const struct copying *c, const char *name, int from, const s
 		c->err->sys = ENAMETOOLONG;
 		return -err_errno(ERR_LIMIT);
 	}
-	if (c->is_upper && copy_opaque(from, to) < 0)
-		return failed(c->err, errno, "mark directory", name);
+	int bad = copy_attributes(c, from, to);
+	if (bad < 0)
+		return failed(c->err, -bad, "set attributes of", name);
 	int r = from < 0 ? 0 : cgroup_file_each(from, ".", copy_entry, &below);
 	if (r == -ENOENT)
 		r = 0; /* the directory was removed meanwhile */
 	if (r < 0 || below.result < 0)
 		return below.result < 0 ? below.result : failed(c->err, -r, "read", name);
-	if (fchmod(to, st->st_mode & COPY_MODE) < 0 || futimens(to, times) < 0)
+	if (fchmod(to, mode_of(c, st)) < 0 || futimens(to, times) < 0)
 		return failed(c->err, errno, "set mode and times of", name);
 	return 0;
 }
@@ -194,6 +239,13 @@ static int copy_fifo(const struct copying *c, const char *name, const struct sta
 	return 0;
 }
 
+/* Copy the mark of a file that is deleted. */
+static int copy_mark(const struct copying *c, const char *name, const struct stat *st)
+{
+	int r = mknodat(c->to, name, S_IFCHR, 0) < 0 ? -errno : note_link(c, name, st);
+	return r < 0 ? failed(c->err, -r, "mark", name) : 0;
+}
+
 static int copy_one(const struct copying *c, const char *name)
 {
 	struct stat st;
@@ -203,10 +255,11 @@ static int copy_one(const struct copying *c, const char *name)
 		return copy_link(c, name, &st);
 	if (S_ISFIFO(st.st_mode))
 		return copy_fifo(c, name, &st);
-	/* the mark of a file that is deleted */
-	if (c->is_upper && S_ISCHR(st.st_mode) && st.st_rdev == 0)
-		return mknodat(c->to, name, S_IFCHR, 0) < 0 ? failed(c->err, errno, "mark", name)
-							    : 0;
+	int r = S_ISDIR(st.st_mode) ? 0 : copy_as_link(c, name, &st);
+	if (r != 0)
+		return r < 0 ? failed(c->err, -r, "link", name) : 0;
+	if (c->links >= 0 && S_ISCHR(st.st_mode) && st.st_rdev == 0)
+		return copy_mark(c, name, &st);
 	return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
 		? copy_opened(c, name, S_ISDIR(st.st_mode))
 		: 0;
@@ -221,16 +274,16 @@ static bool copy_entry(void *arg, const char *name)
 	return c->result == 0;
 }
 
-int copy_tree(int from, int to, bool is_upper, struct err *err)
+int copy_tree(int from, int to, int links, struct err *err)
 {
-	struct copying c = {.from = from, .to = to, .is_upper = is_upper, .err = err};
+	struct copying c = {.from = from, .to = to, .links = links, .err = err};
 	int r = cgroup_file_each(from, ".", copy_entry, &c);
 	if (c.result < 0)
 		return c.result;
 	if (r < 0)
 		return failed(err, -r, "read", "the workspace");
 	struct stat st;
-	if (fstat(from, &st) < 0 || fchmod(to, (st.st_mode & COPY_MODE) | S_IRWXU) < 0)
+	if (fstat(from, &st) < 0 || fchmod(to, mode_of(&c, &st) | S_IRWXU) < 0)
 		return failed(err, errno, "set mode of", "the workspace");
 	return 0;
 }

@@ -4,8 +4,6 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
-
 /*
  * Copy what is below the directory @from into the empty directory @to. @from may be opened with
  * O_PATH. Copied are regular files (with their holes), directories, symbolic links and fifos, all
@@ -14,10 +12,12 @@
  * out; hard links become separate files; extended attributes, setuid and setgid bits are dropped.
  * Entries that disappear meanwhile are left out, and of a name that is listed twice the first file
  * is copied.
- * If @is_upper, @from has the changes of an overlay, and their marks of deleted files and of hidden
- * directories are copied, too.
+ * With @links, @from has the changes of an overlay, and the copy is to be the same: also with the
+ * marks of deleted files, hard links, set-id bits, and attributes "user.*" of up to 4 KiB, which
+ * say what a directory hides. @links is an empty directory on @to's file system, in which copy_tree()
+ * leaves a name of each file with several names: the caller removes it. Otherwise @links is -1.
  * Limits:  WIRE_DIRS_MAX directories deep; the space of @to's file system.
  * Blocks:  while it reads and writes.
  * Errors:  ERR_NO_SPACE, ERR_LIMIT (depth), ERR_IO.
  */
-int copy_tree(int from, int to, bool is_upper, struct err *err);
+int copy_tree(int from, int to, int links, struct err *err);

@@ -15,6 +15,7 @@
 #include "sandbox/warden/furnish.h"
 
 #include "base/fd.h"
+#include "sandbox/cgroup_file.h"
 #include "sandbox/syscalls.h"
 #include "sandbox/warden/copy.h"
 #include "sandbox/warden/root_op.h"
@@ -283,11 +284,12 @@ static int store_set(int fs, const char *key, uint64_t value)
 static int step_store(struct work *w, struct err *err)
 {
 	const uint64_t *limit = w->m->root.limits->value;
+	uint64_t bytes = limit[LIMIT_disk_bytes] + (has_image(w) ? ROOT_IMAGE_BYTES : 0);
+	uint64_t files =
+		limit[LIMIT_disk_inodes] + 1 + (has_image(w) ? ROOT_IMAGE_FILES : STORE_END_);
 	cleanup_fd int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
 	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
-		store_set(fs, "size", limit[LIMIT_disk_bytes]) < 0 ||
-		store_set(fs, "nr_inodes",
-			limit[LIMIT_disk_inodes] + STORE_END_ + ROOT_IMAGE_DIRS + 1) < 0 ||
+		store_set(fs, "size", bytes) < 0 || store_set(fs, "nr_inodes", files) < 0 ||
 		fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return err_sys(err, ERR_BOX, errno, "make the branch's store");
 	w->store = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
@@ -307,15 +309,31 @@ static int step_store(struct work *w, struct err *err)
 	return 0;
 }
 
+#define LINKS "links" /* in the store, as long as the changes are copied */
+
+static bool remove_link(void *arg, const char *name)
+{
+	const int *links = arg;
+	(void)unlinkat(*links, name, 0); /* not the directory's own names */
+	return true;
+}
+
 /* Copy what the parent has changed of its image. */
 static int copy_upper(struct work *w, struct err *err)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	cleanup_fd int from = openat(w->m->parent_store_fd, ROOT_UPPER, flags);
 	cleanup_fd int to = openat(w->store, ROOT_UPPER, flags);
-	if (from < 0 || to < 0)
+	if (from < 0 || to < 0 || mkdirat(w->store, LINKS, 0700) < 0)
 		return err_sys(err, ERR_BOX, errno, "open the changes of the image");
-	return copy_tree(from, to, true, err);
+	cleanup_fd int links = openat(w->store, LINKS, flags);
+	int r = links < 0 ? err_sys(err, ERR_BOX, errno, "open a directory of the store")
+			  : copy_tree(from, to, links, err);
+	if (r == 0 &&
+		(cgroup_file_each(links, ".", remove_link, &links) < 0 ||
+			unlinkat(w->store, LINKS, AT_REMOVEDIR) < 0))
+		r = err_sys(err, ERR_BOX, errno, "remove a directory of the store");
+	return r;
 }
 
 static int step_copy(struct work *w, struct err *err)
@@ -323,7 +341,7 @@ static int step_copy(struct work *w, struct err *err)
 	int r = 0;
 	for (int i = 0; r == 0 && i < STORE_END_; i++)
 		if (i != STORE_USER || w->m->root.workspace_fd < 0)
-			r = copy_tree(w->old[i], w->new[i], false, err);
+			r = copy_tree(w->old[i], w->new[i], -1, err);
 	return r == 0 && has_image(w) ? copy_upper(w, err) : r;
 }
 

@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
@@ -141,19 +142,45 @@ static int seal_part(const char *path, struct err *err)
 		fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, false, path, err);
 }
 
-/* Mount a directory of the overlay on itself. Then no program of the box can rename it, so that
- * what is mounted below it stays where it is expected. */
+/* Mount a directory of the overlay on itself, with what is mounted below it. Then no program of the
+ * box can rename it, so that what is mounted stays where it is expected. */
 static int pin(const char *path, struct err *err)
 {
 	cleanup_fd int dir = sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	cleanup_fd int tree = dir < 0
 		? -1
-		: open_tree(dir, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		: open_tree(dir, "",
+			  AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (tree < 0 ||
 		move_mount(tree, "", dir, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
 			0)
 		return err_sys(err, ERR_BOX, errno, "mount /%s", path);
 	return 0;
+}
+
+/* Return whether @path is a directory of the overlay on which nothing is mounted. */
+static bool is_unpinned(const char *path)
+{
+	struct statx root, st;
+	return statx(AT_FDCWD, ".", 0, STATX_MNT_ID, &root) == 0 &&
+		statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MNT_ID, &st) == 0 &&
+		S_ISDIR(st.stx_mode) && st.stx_mnt_id == root.stx_mnt_id;
+}
+
+/* Pin the directories of the overlay below which a volume is mounted, the deepest first. */
+static int pin_parents(const struct root *root, struct err *err)
+{
+	int r = 0;
+	for (unsigned i = 0; i < root->n_mounts; i++) {
+		char path[WIRE_PATH_BYTES];
+		snprintf(path, sizeof path, "%s", root->mounts[i].dst + 1);
+		for (char *slash; r == 0 && (slash = strrchr(path, '/'));) {
+			*slash = '\0';
+			if (is_unpinned(path))
+				r = pin(path, err);
+		}
+	}
+	return r;
 }
 
 /* Show what the box has changed of the image, read-only. */
@@ -243,6 +270,8 @@ int root_image_make(struct root *root, struct err *err)
 		add_missing();
 	if (r == 0)
 		r = root_mount_volumes(root->mounts, root->n_mounts, err);
+	if (r == 0)
+		r = pin_parents(root, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(parts); i++)
 		if (parts[i].is_sealed)
 			r = seal_part(parts[i].path, err);

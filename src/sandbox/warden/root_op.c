@@ -318,9 +318,12 @@ static int op_store(const struct root *root, const struct root_op *op, struct er
 			: err_sys(err, ERR_BOX, errno, "mount the store");
 	size_t n = root->n_image_fds > 0 ? ARRAY_LEN(dirs) : ROOT_STORE_DIRS;
 	char options[128];
+	bool has_image = root->n_image_fds > 0;
+	uint64_t bytes = root->limits->value[LIMIT_disk_bytes] + (has_image ? ROOT_IMAGE_BYTES : 0);
+	uint64_t files = root->limits->value[LIMIT_disk_inodes] + 1 +
+		(has_image ? ROOT_IMAGE_FILES : ROOT_STORE_DIRS);
 	snprintf(options, sizeof options, "mode=755,size=%llu,nr_inodes=%llu",
-		(unsigned long long)root->limits->value[LIMIT_disk_bytes],
-		(unsigned long long)root->limits->value[LIMIT_disk_inodes] + n + 1);
+		(unsigned long long)bytes, (unsigned long long)files);
 	if (mkdir(op->path, 0700) < 0 ||
 		mount("tmpfs", op->path, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
 		return err_sys(err, ERR_BOX, errno, "mount the store (%s)", options);

@@ -9,7 +9,10 @@
  * besides. */
 #define ROOT_UPPER "upper"
 #define ROOT_WORK  "work"
-enum { ROOT_STORE_DIRS = 3, ROOT_IMAGE_DIRS = 2 };
+/* ROOT_IMAGE_FILES, ROOT_IMAGE_BYTES: room for what is retort's own in the store of a box with an
+ * image: these directories, those of the parts of the root, files of /etc, and attributes, which
+ * the kernel counts as files. */
+enum { ROOT_STORE_DIRS = 3, ROOT_IMAGE_FILES = 40, ROOT_IMAGE_BYTES = 64 << 10 };
 
 /* Make, in the current directory, what the box takes from the host's system: /usr, /bin, /lib… and
  * a small /etc. @host_fd: the root of the host. Errors: ERR_BOX. */

@@ -116,23 +116,51 @@ static void look_at(struct look *l, const struct warden_bind *bind, int workspac
 	workspace_done(&l->files);
 }
 
+/* Return the directory in the list that has the entry @f, or NULL: it is in the list's own. */
+static const struct workspace_file *parent_of(
+	const struct workspace *w, const struct workspace_file *f)
+{
+	const char *path = f->path, *slash = strrchr(path, '/');
+	size_t bytes = slash ? (size_t)(slash - path) : 0;
+	while (slash && f-- > w->files)
+		if (strncmp(f->path, path, bytes) == 0 && f->path[bytes] == '\0')
+			return f;
+	return NULL;
+}
+
+/*
+ * Return whether an entry of what the box has changed of its image was changed since. All marks of
+ * deleted files are one file with many names. So a mark is changed only if its directory is, too;
+ * then all that was ever deleted in this directory counts as deleted since.
+ */
+static bool is_changed_in_system(
+	const struct look *l, const struct workspace_file *f, int64_t top_ns)
+{
+	if (f->kind != WORKSPACE_OTHER)
+		return is_changed(l, f);
+	const struct workspace_file *dir = parent_of(&l->files, f);
+	return is_changed(l, f) && (dir ? dir->changed_ns : top_ns) >= l->since_ns;
+}
+
 /* The box has changed files of its image. They are not restored, unless the session changes to
  * another box. */
 static void look_at_system(struct look *l, int workspace_fd)
 {
 	struct err err;
+	struct stat st;
 	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int fd = root < 0 ? -1
 				     : sys_open_beneath(root, &WIRE_CHANGES_DIR[1],
 					       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (fd < 0 || workspace_scan(&l->files, fd, &err) < 0) {
+	if (fd < 0 || fstat(fd, &st) < 0 || workspace_scan(&l->files, fd, &err) < 0) {
 		lost_files_add(l->list, "/", "");
 		return;
 	}
-	snprintf(l->prefix, sizeof l->prefix, "/");
-	tell_changes(l);
-	if (l->files.is_cut)
+	if (l->files.is_cut || changed_ns(&st) >= l->since_ns)
 		lost_files_add(l->list, "/", "");
+	for (size_t i = 0; i < l->files.n_files; i++)
+		if (is_changed_in_system(l, &l->files.files[i], changed_ns(&st)))
+			lost_files_add(l->list, "/", l->files.files[i].path);
 	workspace_done(&l->files);
 }
 

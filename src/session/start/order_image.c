@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 enum { NAMES_BYTES = 1 << 20, ID_MAX = INT32_MAX };
 
@@ -89,11 +90,6 @@ const char *order_image_workdir(const json_t *about)
 
 /* ---- the user ---- */
 
-static bool is_mark(const struct stat *st)
-{
-	return S_ISCHR(st->st_mode) && st->st_rdev == 0;
-}
-
 /*
  * Read a file of /etc. It is that of the highest layer that says something about it: which has the
  * file, or a mark that it was deleted. No link is followed, so that an image cannot lead this
@@ -104,16 +100,22 @@ static char *read_names(const struct order_image *image, const char *name)
 	for (size_t i = image->n_trees; i > 0; i--) {
 		struct stat st;
 		cleanup_fd int tree = open(image->trees[i - 1], O_PATH | O_DIRECTORY | O_CLOEXEC);
-		cleanup_fd int etc = tree < 0
-			? -1
-			: sys_open_beneath(tree, "etc", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-		if (etc < 0 || fstatat(etc, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (tree < 0 || fstatat(tree, "etc", &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
+		cleanup_fd int etc =
+			sys_open_beneath(tree, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+		if (etc < 0)
+			return NULL; /* a mark, a file or a link: it hides those below */
+		if (fstatat(etc, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (fgetxattr(etc, "user.overlay.opaque", NULL, 0) > 0)
+				return NULL;
+			continue;
+		}
 		cleanup_fd int fd = S_ISREG(st.st_mode)
 			? sys_open_beneath(etc, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
 			: -1;
-		if (is_mark(&st) || fd < 0)
-			return NULL;
+		if (fd < 0)
+			return NULL; /* for example a mark that it was deleted */
 		char *text = xcalloc(NAMES_BYTES + 1, 1);
 		ssize_t n = fd_read_all(fd, text, NAMES_BYTES);
 		text[n < 0 ? 0 : n] = '\0';
