@@ -53,7 +53,7 @@ static const struct opt run_opts[] = {
 	{.name = "params", OPT_INTO_TEXT(struct run_args, params_file), .arg = "FILE", .flags = OPT_NO_ENV,
 		.group = "Notebook", .complete = OPT_COMPLETE_FILE,
 		.help = "set the variables that are the members of a JSON object"},
-	{.name = "pull", OPT_INTO_TEXT(struct run_args, pull), .arg = "WHEN", .group = "Files",
+	{.name = "pull", OPT_INTO_TEXT(struct run_args, pull), .arg = "WHEN", .group = "Image",
 		.choices = IMAGE_PULL_CHOICES, .fallback = "missing",
 		.help = "when to pull the image of --image before"},
 	BOX_PROFILE_OPT(struct run_args),
@@ -197,6 +197,10 @@ static int gather(const struct run_args *args, const struct opt_set *set, char *
 	}
 	if (r == 0 && program)
 		r = program_read(program, &p->code, err);
+	if (r < 0 && args->box.image && err->code == ERR_NOT_FOUND)
+		err_hint(err,
+			"a program of the image stands behind --: retort run --image %.80s -- %.80s",
+			args->box.image, program);
 	if (r == 0)
 		r = box_order(&args->box, set, &p->box, &order, err);
 	if (r == 0)

@@ -154,6 +154,8 @@ int image_store_remove(struct layer_store *s, const char *name, struct err *err)
 	cleanup_json json_t *about = read_image(s, name, &found, err);
 	struct image_ref ref;
 	char full[IMAGE_NAME_BYTES] = "";
+	if (!about && err->code == ERR_NOT_FOUND)
+		(void)err_hint(err, "list them: retort image ls");
 	if (!about && err->code != ERR_DAMAGED)
 		return -err_errno(err->code);
 	if (about && found.n_names > 1)

@@ -156,7 +156,7 @@ void entry_note_rebuilt(struct entry *e, const struct replay *result)
 	json_t *lost = NULL;
 	if (order_has_host_workspace(e->order))
 		lost_files_workspace(&lost, NULL, -1);
-	lost_files_volumes(&lost, e->order, -1, 0);
+	lost_files_volumes(&lost, e->order, NULL, 0);
 	entry_note_rewritten(e, lost);
 	json_decref(lost);
 }

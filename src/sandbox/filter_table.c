@@ -106,12 +106,19 @@ static const struct filter_row table[] = {
 #include "sandbox/filter.def"
 };
 
+/* On the host, such a file would give its capabilities to whoever runs it. */
+#define FILE_CAPABILITIES                                                                          \
+	"who makes a branch could give capabilities to a file of the host: names are in memory"
 #define BRANCH                                                                                     \
 	GUARD(FILTER_NOTIFY, clone, 0, ANY, 0, "a branch: the warden knows when it is to be",      \
 		FILTER_BRANCH_FLAGS)                                                               \
 	EXCEPT(socket, 0, ANY, EOPNOTSUPP,                                                         \
 		"who makes a branch has capabilities over its network, which netlink configures",  \
-		AF_NETLINK)
+		AF_NETLINK)                                                                        \
+	REFUSE(setxattr, EOPNOTSUPP, FILE_CAPABILITIES)                                            \
+	REFUSE(lsetxattr, EOPNOTSUPP, FILE_CAPABILITIES)                                           \
+	REFUSE(fsetxattr, EOPNOTSUPP, FILE_CAPABILITIES)                                           \
+	REFUSE(setxattrat, EOPNOTSUPP, FILE_CAPABILITIES)
 #define PINNED	    DENY(sched_setaffinity, "affinity is what enforces the CPU limit of this box")
 #define NOT_COUNTED "memory that the engine cannot count"
 /* Memory that no process has mapped can be counted only by a memory cgroup. In a box without

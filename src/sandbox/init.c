@@ -174,7 +174,9 @@ int init_spawn(struct init_link *link, const struct spawn *spawn, struct err *er
 		.is_fixed = spawn->is_fixed,
 		.is_program = spawn->is_program,
 		.is_terminal = spawn->is_terminal,
-		.has_directory = spawn->directory != NULL};
+		.has_directory = !spawn->directory  ? 0
+			: spawn->may_make_directory ? 2
+						    : 1};
 	const char *const directory[] = {spawn->directory, NULL};
 	uint32_t n_directory;
 	int r = put_strings(req, spawn->argv, &req->argc);

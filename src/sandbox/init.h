@@ -40,8 +40,9 @@ struct spawn {
 	/* The process is a program that a client starts: argv[0] is searched for in PATH, and
 	 * there is no channel. INIT_STARTED follows when it runs. */
 	bool is_program;
-	bool is_terminal;      /* program: stdin is a terminal, which will control the program */
-	const char *directory; /* program: the working directory, or NULL for the workspace */
+	bool is_terminal;	 /* program: stdin is a terminal, which will control the program */
+	const char *directory;	 /* program: the working directory, or NULL for the workspace */
+	bool may_make_directory; /* make it if it is missing */
 	/* borrowed: stdin, stdout, stderr and, unless it is a program, the channel to the engine */
 	int fds[WIRE_SPAWN_FDS];
 };

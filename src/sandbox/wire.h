@@ -315,7 +315,9 @@ struct init_request {
 	 */
 	uint32_t is_program;
 	uint32_t is_terminal; /* program: 1: stdin is a terminal, which will control the program */
-	uint32_t has_directory; /* program: 1: `text` ends with the working directory */
+	/* program: 1: `text` ends with the working directory; 2: likewise, and the directory is
+	 * made if it is missing */
+	uint32_t has_directory;
 	/* `argc` strings, then `envc` strings, then the working directory of a program if it has
 	 * one; only text_bytes bytes are sent */
 	char text[WIRE_TEXT_BYTES];

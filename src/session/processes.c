@@ -252,8 +252,10 @@ void session_start_process(
 		return;
 	}
 	struct process_order in_place = *order;
-	if (!order->directory)
+	if (!order->directory && s->order->workdir) {
 		in_place.directory = s->order->workdir;
+		in_place.may_make_directory = true;
+	}
 	struct process *p = process_new(s->box, &in_place, &events);
 	p->asking = xnew(struct process_asking);
 	*p->asking = (struct process_asking){s, done, arg};

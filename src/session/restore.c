@@ -376,7 +376,7 @@ static void work_look(uv_work_t *work)
 	struct restore *r = work->data;
 	struct err err;
 	if (r->order)
-		lost_files_volumes(&r->lost, r->order, r->box->workspace_fd, r->since_ns);
+		lost_files_volumes(&r->lost, r->order, r->box, r->since_ns);
 	(void)workspace_scan(&r->after, r->box->workspace_fd, &err);
 }
 

@@ -228,7 +228,7 @@ static void name_files(struct session *s)
 	json_decref(take_ptr(s->lost));
 	if (order_has_host_workspace(s->order))
 		lost_files_workspace(&s->lost, to && to->files ? to->files : s->shadow, fd);
-	lost_files_volumes(&s->lost, s->order, -1, 0);
+	lost_files_volumes(&s->lost, s->order, NULL, 0);
 }
 
 /* Restore the runtimes' text states from the checkpoint, and drop all later checkpoints. */

@@ -11,7 +11,7 @@ import harness  # noqa: E402
 
 # What must be refused to a process with every capability over its own namespaces.
 REFUSED = {"mount", "umount", "setns", "unshare", "clone", "pivot", "chroot", "hostname", "raw", "packet", "netlink",
-           "ifup", "bridge", "tunnel", "ethtool", "iptables", "xfrm", "mknod"}
+           "ifup", "bridge", "tunnel", "ethtool", "iptables", "xfrm", "mknod", "filecap"}
 
 
 def processes_of(pid):

@@ -128,10 +128,12 @@ class Orders(Case):
             self.assertEqual(read["data"], want, read)
 
     def test_a_working_directory_that_is_not_there(self):
+        """That of the image is made; not one that a caller names."""
         name, _ = place.pull("dir", WorkingDir="/no/such")
         session = self.session(image=name, runtime="shell")
-        self.refuses("not_found", "working directory /no/such", "process.start", session=session, argv=["pwd"])
-        self.assertEqual(self.does(session, "pwd"), "/home/user\n")
+        self.refuses("not_found", "working directory /other", "process.start", session=session, argv=["pwd"], cwd="/other")
+        self.client("process.start", session=session, argv=["pwd"])
+        self.assertEqual(self.does(session, "pwd; while ! [ -d /no/such ]; do sleep 0.01; done; ls -d /other || true"), "/home/user\n")
 
     def test_a_directory_as_the_system(self):
         session = self.session(image=None, rootfs=place.base_dir, runtime="shell")

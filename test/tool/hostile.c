@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,8 @@ static void try_capabilities(void)
 {
 	struct ifreq ifr = {.ifr_flags = IFF_UP};
 	char blob[512] = {0};
+	/* CAP_SETUID for whoever runs the file. Source: struct vfs_ns_cap_data */
+	const uint32_t file_caps[6] = {0x03000001, 1u << 7, 0, 0, 0, 1000};
 	int s = socket(AF_INET, SOCK_DGRAM, 0), one = 1;
 	strcpy(ifr.ifr_name, "lo");
 	note("mount", mount("none", "/tmp", "tmpfs", 0, NULL));
@@ -78,6 +81,10 @@ static void try_capabilities(void)
 	note("xfrm", setsockopt(s, SOL_IP, 17, blob, sizeof blob));
 	note("nodelay", setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one));
 	note("mknod", syscall(SYS_mknodat, AT_FDCWD, "/tmp/null", 020666, 0x103));
+	(void)close(open("/tmp/cap", O_CREAT | O_WRONLY, 0755));
+	note("filecap",
+		syscall(SYS_setxattr, "/tmp/cap", "security.capability", file_caps,
+			sizeof file_caps, 0));
 }
 
 static int c1(void *arg)

@@ -540,6 +540,7 @@ static int start(struct path_helper *h, struct err *err)
 			err, ERR_BUSY, "ask again in a moment", "the session has no box now");
 	const struct process_order order = {.argv = h->args.argv,
 		.envp = no_environment,
+		.directory = "/home/user", /* not that of an image */
 		.has_input = h->args.input != NULL,
 		.is_held = true,
 		.is_transient = true,

@@ -85,6 +85,7 @@ static struct foreground_order order_of(
 {
 	return (struct foreground_order){.args = args,
 		.session = cp->session,
+		.cwd = "/home/user", /* not that of an image */
 		.argv = (char *const *)(uintptr_t)argv,
 		.in_fd = STDIN_FILENO,
 		.keep_alive = true,

@@ -43,12 +43,12 @@ static int check_spawn(const struct init_request *req, size_t n_fds, struct err 
 		return err_set(err, ERR_LIMIT, "%u arguments, %u variables: at most %d each",
 			req->argc, req->envc, SPAWN_STRINGS_MAX);
 	if (req->is_fixed > 1 || req->is_program > 1 || req->is_terminal > req->is_program ||
-		req->has_directory > req->is_program)
+		req->has_directory > 2 * req->is_program)
 		return err_set(err, ERR_PROTOCOL, "a flag that is not 0 or 1");
 	if (req->text_bytes == 0 || req->text_bytes > sizeof req->text ||
 		req->text[req->text_bytes - 1] != '\0' ||
 		count_strings(req->text, req->text_bytes) !=
-			req->argc + req->envc + req->has_directory)
+			req->argc + req->envc + (req->has_directory > 0))
 		return err_set(err, ERR_PROTOCOL, "arguments and variables do not add up");
 	return 0;
 }
@@ -178,12 +178,31 @@ static int place_descriptors(int n, const int *fds, int *error_fd, struct err *e
 	return 0;
 }
 
+/* Make a directory and its parents. Whether it worked shows when it is entered. */
+static void make_directories(const char *path)
+{
+	char part[PATH_MAX];
+	for (const char *end = path; *end;) {
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+		int n = snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
+		if (n <= 0 || (size_t)n >= sizeof part ||
+			(mkdir(part, 0755) < 0 && errno != EEXIST))
+			return;
+	}
+}
+
 static int enter_directory(const struct init_request *req, const char *directory, struct err *err)
 {
 	if (chdir("/home/user") < 0)
 		return err_sys(err, ERR_BOX, errno, "enter the workspace");
 	if (!req->has_directory || chdir(directory) == 0)
 		return 0;
+	if (req->has_directory == 2 && errno == ENOENT) {
+		make_directories(directory);
+		if (chdir(directory) == 0)
+			return 0;
+	}
 	err_sys(err, errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_ACCESS, errno,
 		"working directory %.200s", directory);
 	err_hint(err, "a directory of the box, absolute or relative to the workspace /home/user");
@@ -282,8 +301,8 @@ static void fail_driver(const char *program, int sys, struct err *err)
 	err_set(err, ERR_RUNTIME, "no %.60s in the image", program);
 	err->sys = sys;
 	err_hint(err,
-		"its PATH leads to none: choose another image or runtime, or name it: --python "
-		"PATH; any program of the image runs behind --");
+		"its PATH leads to none: choose another image or runtime, or name it with "
+		"--python; `retort run --image NAME -- PROGRAM` needs none");
 }
 
 static attr_noreturn void child_main(const struct init_request *req, const int *fds, int error_fd)

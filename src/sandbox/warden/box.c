@@ -180,7 +180,7 @@ static int await_child(int sync, size_t n_wanted, int fds[SEEN_END_], struct err
 	ssize_t n = fd_recv(sync, &said, sizeof said, fds, SEEN_END_, &n_fds);
 	if (n != (ssize_t)sizeof said)
 		return err_set(err, ERR_BOX, "the box's first process died");
-	if (n_fds == n_wanted)
+	if (n_fds == n_wanted && root_check_proc(fds[SEEN_PROC], &said) == 0)
 		return 0;
 	for (size_t i = 0; i < n_fds; i++)
 		fd_close(&fds[i]);

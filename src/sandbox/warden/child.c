@@ -74,20 +74,20 @@ static int step_root(struct making *m, struct err *err)
  */
 enum { EVENT_BYTES = 512, WATCH_BYTES = 2048 };
 
-static uint64_t queued_events(void)
+static uint64_t queued_events(int proc_fd)
 {
 	char text[CGROUP_FILE_BYTES];
 	uint64_t n = 16384;
-	if (cgroup_file_read(
-		    AT_FDCWD, "/proc/sys/fs/inotify/max_queued_events", text, sizeof text) > 0)
+	if (cgroup_file_read(proc_fd, "sys/fs/inotify/max_queued_events", text, sizeof text) > 0)
 		(void)cgroup_file_number(text, NULL, &n);
 	return MAX(n, UINT64_C(1));
 }
 
-/* Write to a file of /proc/sys that was just opened as @fd. Some kernels do not have the file, or
+/* Write to a file of /proc. Some kernels do not have the file, or
  * not for each namespace: then nothing is limited. */
-static int write_sysctl(int fd, const char *text)
+static int write_sysctl(int proc_fd, const char *path, const char *text)
 {
+	cleanup_fd int fd = openat(proc_fd, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == EACCES ? 0 : -errno;
 	return fd_write_all(fd, text, strlen(text));
@@ -103,15 +103,15 @@ static int write_sysctl(int fd, const char *text)
  *   memory limit, and so may the watches.
  * - If the file of a limit does not exist, this kernel has no inotify, and the limit is skipped.
  */
-int child_quotas(const struct making *m, bool is_family, struct err *err)
+int child_quotas(const struct making *m, bool is_family, int proc_fd, struct err *err)
 {
 	uint64_t quarter = m->root.limits->value[LIMIT_memory_bytes] / 4;
 	const struct {
 		const char *path;
 		uint64_t box, family, bytes;
 	} quotas[] = {
-		{"/proc/sys/user/max_inotify_instances", 16, 1024, queued_events() * EVENT_BYTES},
-		{"/proc/sys/user/max_inotify_watches", 4096, 65536, WATCH_BYTES},
+		{"sys/user/max_inotify_instances", 16, 1024, queued_events(proc_fd) * EVENT_BYTES},
+		{"sys/user/max_inotify_watches", 4096, 65536, WATCH_BYTES},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(quotas); i++) {
 		char text[32];
@@ -119,17 +119,23 @@ int child_quotas(const struct making *m, bool is_family, struct err *err)
 		if (m->is_uncounted)
 			n = MIN(n, MAX(quarter / quotas[i].bytes, UINT64_C(1)));
 		snprintf(text, sizeof text, "%llu", (unsigned long long)n);
-		cleanup_fd int fd = open(quotas[i].path, O_WRONLY | O_CLOEXEC);
-		int r = write_sysctl(fd, text);
+		int r = write_sysctl(proc_fd, quotas[i].path, text);
 		if (r < 0)
-			return err_sys(err, ERR_BOX, -r, "write %s", quotas[i].path);
+			return err_sys(err, ERR_BOX, -r, "write /proc/%s", quotas[i].path);
 	}
 	return 0;
 }
 
+static int open_proc(struct err *err)
+{
+	int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, ERR_BOX, errno, "open /proc") : fd;
+}
+
 static int step_quotas(struct making *m, struct err *err)
 {
-	return child_quotas(m, m->is_branchable, err);
+	cleanup_fd int proc = open_proc(err);
+	return proc < 0 ? proc : child_quotas(m, m->is_branchable, proc, err);
 }
 
 static int bring_up_loopback(struct err *err)
@@ -144,34 +150,43 @@ static int bring_up_loopback(struct err *err)
 
 /* Bound the memory of TCP buffers, unless cgroup v2 counts it. cgroup v1 has a separate counter for
  * it, which may be missing. */
-static int bound_tcp(const struct making *m, struct err *err)
+static int bound_tcp(const struct making *m, int proc_fd, struct err *err)
 {
-	static const char *const paths[] = {
-		"/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/ipv4/tcp_wmem"};
+	static const char *const paths[] = {"sys/net/ipv4/tcp_rmem", "sys/net/ipv4/tcp_wmem"};
 	static const char sizes[] = "4096 65536 262144";
 	for (size_t i = 0; i < ARRAY_LEN(paths) && (m->is_v1 || m->is_uncounted); i++) {
-		cleanup_fd int fd = open(paths[i], O_WRONLY | O_CLOEXEC);
-		int r = write_sysctl(fd, sizes);
+		int r = write_sysctl(proc_fd, paths[i], sizes);
 		if (r < 0)
-			return err_sys(err, ERR_BOX, -r, "write %s", paths[i]);
+			return err_sys(err, ERR_BOX, -r, "write /proc/%s", paths[i]);
 	}
 	return 0;
 }
 
-int child_network(const struct making *m, struct err *err)
+/* As root, programs of images expect to have the ports below 1024. */
+static int open_ports(const struct making *m, int proc_fd, struct err *err)
 {
-	int r = bound_tcp(m, err);
+	const char *path = "sys/net/ipv4/ip_unprivileged_port_start";
+	int r = m->root.n_image_fds > 0 && m->ids.uid == 0 ? write_sysctl(proc_fd, path, "0") : 0;
+	return r < 0 ? err_sys(err, ERR_BOX, -r, "write /proc/%s", path) : 0;
+}
+
+int child_network(const struct making *m, int proc_fd, struct err *err)
+{
+	int r = bound_tcp(m, proc_fd, err);
+	if (r == 0)
+		r = open_ports(m, proc_fd, err);
 	return r < 0 ? r : bring_up_loopback(err);
 }
 
 static int step_network(struct making *m, struct err *err)
 {
-	return child_network(m, err);
+	cleanup_fd int proc = open_proc(err);
+	return proc < 0 ? proc : child_network(m, proc, err);
 }
 
 static int step_sysctls(struct making *m, struct err *err)
 {
-	return root_seal_sysctls(&m->root, err);
+	return m->root.n_image_fds > 0 ? root_seal_sysctls("/proc/sys", err) : 0;
 }
 
 static int step_host_name(struct making *m attr_unused, struct err *err)
@@ -240,8 +255,13 @@ static int step_hand_out(struct making *m, struct err *err)
 	if (m->is_branchable && user_ns < 0)
 		return err_sys(err, ERR_BOX, errno, "open /proc/self/ns/user");
 	const int more[] = {m->listener_fd, user_ns};
-	return root_hand_out(
-		m->sync, m->root.store_fd, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int tmp = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct root_seen seen = {.proc = proc,
+		.home = home,
+		.store = m->root.store_fd >= 0 ? m->root.store_fd : tmp};
+	return root_hand_out(m->sync, &seen, more, m->is_branchable ? ARRAY_LEN(more) : 0, err);
 }
 
 /* Give up all capabilities. This happens here, since emptying the bounding set needs a capability

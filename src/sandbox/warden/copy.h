@@ -14,10 +14,9 @@
  * is copied.
  * With @links, @from has the changes of an overlay, and the copy is to be the same: also with the
  * marks of deleted files, hard links, set-id bits, and attributes "user.*" of up to 4 KiB, which
- * say what a directory hides. @links is an empty directory on @to's file system, in which copy_tree()
- * leaves a name of each file with several names: the caller removes it. Otherwise @links is -1.
- * Limits:  WIRE_DIRS_MAX directories deep; the space of @to's file system.
- * Blocks:  while it reads and writes.
- * Errors:  ERR_NO_SPACE, ERR_LIMIT (depth), ERR_IO.
+ * say what a directory hides. @links is an empty directory on @to's file system, in which
+ * copy_tree() leaves a name of each file with several names: the caller removes it. Otherwise
+ * @links is -1. Limits:  WIRE_DIRS_MAX directories deep; the space of @to's file system. Blocks:
+ * while it reads and writes. Errors:  ERR_NO_SPACE, ERR_LIMIT (depth), ERR_IO.
  */
 int copy_tree(int from, int to, int links, struct err *err);

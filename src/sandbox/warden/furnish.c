@@ -65,6 +65,7 @@ struct work {
 	int procs_fd;
 	int old[STORE_END_], new[STORE_END_];
 	int store, proc; /* detached mounts; proc: of a branch with an image */
+	int root_tree;	 /* the root of a branch with an image, mounted in that of C1 */
 };
 
 static bool has_image(const struct work *w)
@@ -252,15 +253,17 @@ static int step_terminals(struct work *w, struct err *err)
 	return has_image(w) ? 0 : root_mount_terminals("/dev/pts", err);
 }
 
-static int step_network(struct work *w, struct err *err)
+/* The settings of the kernel that are limits. They are written to a /proc that C1 does not see, if
+ * the box has an image, and sees as read-only. */
+static int step_sysctls(struct work *w, struct err *err)
 {
-	/* The host name is inherited from the parent, so only the network is set up here. */
-	return has_image(w) ? 0 : child_network(w->m, err);
-}
-
-static int step_quotas(struct work *w, struct err *err)
-{
-	return has_image(w) ? 0 : child_quotas(w->m, true, err);
+	cleanup_fd int proc = has_image(w) ? fcntl(w->proc, F_DUPFD_CLOEXEC, 0)
+					   : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return err_sys(err, ERR_BOX, errno, "open the branch's /proc");
+	/* The host name is inherited from the parent. */
+	int r = child_network(w->m, proc, err);
+	return r < 0 ? r : child_quotas(w->m, true, proc, err);
 }
 
 /* Join the branch's cgroup, so that the memory of the copied files counts for the branch. */
@@ -399,28 +402,45 @@ static int step_root(struct work *w, struct err *err)
 	w->root.store_tree = w->store;
 	w->root.proc_tree = w->proc;
 	int r = root_make(&w->root, err);
-	cleanup_fd int tree = r < 0
+	if (r == 0)
+		r = root_seal_sysctls("proc/sys", err);
+	w->root_tree = r < 0
 		? -1
 		: open_tree(AT_FDCWD, ".", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	if (r == 0 && (tree < 0 || setns(w->c1_fd, CLONE_NEWNS) < 0))
+	/* Programs of the box may have moved what is in its root, so only "/" is used of it. */
+	if (r == 0 && (w->root_tree < 0 || setns(w->c1_fd, CLONE_NEWNS) < 0))
 		r = err_sys(err, ERR_BOX, errno, "enter the branch's mounts again");
 	if (r == 0)
-		r = mount_on(tree, "/tmp", err);
-	if (r == 0 && chdir("/tmp") < 0)
+		r = mount_on(w->root_tree, "/", err);
+	if (r == 0 && fchdir(w->root_tree) < 0)
 		r = err_sys(err, ERR_BOX, errno, "enter the branch's root");
-	if (r == 0)
-		r = root_pivot(err);
-	/* They write to the new /proc/sys; that of the parent is sealed. */
-	if (r == 0)
-		r = child_network(w->m, err);
-	if (r == 0)
-		r = child_quotas(w->m, true, err);
-	return r < 0 ? r : root_seal_sysctls(&w->root, err);
+	return r < 0 ? r : root_pivot(err);
+}
+
+/* Open the workspace where it is mounted, since the engine goes up from there. C1 can see it by
+ * now, so make sure that it is the one. */
+static int open_home(const struct work *w)
+{
+	struct stat is, want;
+	cleanup_fd int fd = has_image(w)
+		? sys_open_beneath(w->root_tree, "home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+		: open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int workspace = w->m->root.workspace_fd >= 0 ? w->m->root.workspace_fd : w->new[STORE_USER];
+	if (fd < 0 || fstat(fd, &is) < 0 || fstat(workspace, &want) < 0)
+		return -1;
+	errno = EXDEV;
+	return is.st_dev == want.st_dev && is.st_ino == want.st_ino ? take_fd(fd) : -1;
 }
 
 static int step_hand_out(struct work *w, struct err *err)
 {
-	return root_hand_out(w->sock, has_image(w) ? w->root.store_fd : -1, NULL, 0, err);
+	cleanup_fd int proc = openat(has_image(w) ? w->proc : AT_FDCWD,
+		has_image(w) ? "." : "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int home = open_home(w);
+	const struct root_seen seen = {.proc = proc,
+		.home = home,
+		.store = has_image(w) ? w->root.store_fd : w->new[STORE_TMP]};
+	return root_hand_out(w->sock, &seen, NULL, 0, err);
 }
 
 static int (*const steps[])(struct work *w, struct err *err) = {
@@ -432,8 +452,7 @@ static int (*const steps[])(struct work *w, struct err *err) = {
 	step_old,
 	step_proc,
 	step_terminals,
-	step_network,
-	step_quotas,
+	step_sysctls,
 	step_join,
 	step_store,
 	step_copy,
@@ -510,7 +529,8 @@ int furnish_result(struct furnish *f, int fds[SEEN_LISTENER], struct err *err)
 	ssize_t n = fd_recv(f->sock, &said, sizeof said, fds, SEEN_LISTENER, &n_fds);
 	if (n != (ssize_t)sizeof said)
 		return err_set(err, ERR_BOX, "the helper that furnishes a branch died");
-	if (n_fds == SEEN_LISTENER)
+	int r = n_fds == SEEN_LISTENER ? root_check_proc(fds[SEEN_PROC], &said) : 1;
+	if (r == 0)
 		return 0;
 	for (size_t i = 0; i < n_fds; i++)
 		fd_close(&fds[i]);

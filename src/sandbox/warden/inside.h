@@ -59,8 +59,9 @@ attr_noreturn void child_main(struct making *m, struct ends *wardens);
  * depends on @slot, so that boxes are spread over the CPUs. */
 int child_pin(pid_t pid, unsigned n_cpus, unsigned slot, struct err *err);
 
-/* Bring up the loopback in the caller's network namespace, and bound the memory of TCP. */
-int child_network(const struct making *m, struct err *err);
+/* Bring up the loopback in the caller's network namespace, and bound the memory of TCP. @proc_fd:
+ * the /proc of the box, which can be written to. */
+int child_network(const struct making *m, int proc_fd, struct err *err);
 
 /* Become the one user of the caller's user namespace, with these ids, and keep the capabilities in
  * it. When the parent of the caller dies, the caller is killed. */
@@ -69,4 +70,4 @@ int child_become_user(const struct box_ids *ids, struct err *err);
 /* Limit the inotify instances and watches of the box to which the caller belongs. If @is_family,
  * the limits are higher: they are for a box together with its branches, since what a branch uses
  * also counts for its parent. */
-int child_quotas(const struct making *m, bool is_family, struct err *err);
+int child_quotas(const struct making *m, bool is_family, int proc_fd, struct err *err);

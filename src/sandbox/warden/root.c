@@ -21,11 +21,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 /* The file systems of the box itself: those of its root, of the store, and of /retort. */
 struct own {
@@ -261,21 +263,27 @@ int root_check_driver_dst(const char *dst, struct err *err)
 	return r;
 }
 
-int root_hand_out(int sock, int store_fd, const int *more, size_t n_more, struct err *err)
+int root_check_proc(int fd, struct err *err)
+{
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0)
+		return err_sys(err, ERR_BOX, errno, "look at the box's /proc");
+	return fs.f_type == PROC_SUPER_MAGIC ? 0
+					     : err_set(err, ERR_BOX, "the box's /proc is not one");
+}
+
+int root_hand_out(
+	int sock, const struct root_seen *seen, const int *more, size_t n_more, struct err *err)
 {
 	struct err none = {0};
-	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int home = open("/home/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int store = store_fd >= 0 ? fcntl(store_fd, F_DUPFD_CLOEXEC, 0)
-					     : open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0 || home < 0 || store < 0)
+	if (seen->proc < 0 || seen->home < 0 || seen->store < 0)
 		return err_sys(err, ERR_BOX, errno, "open /proc, the workspace or /tmp");
-	if (faccessat(home, ".", W_OK, 0) < 0) {
+	if (faccessat(seen->home, ".", W_OK, 0) < 0) {
 		int r = err_sys(err, ERR_ACCESS, errno, "workspace not writable for the box");
 		err_hint(err, "choose a directory that you own, on a local file system");
 		return r;
 	}
-	int fds[3 + ROOT_MORE_FDS] = {proc, home, store};
+	int fds[3 + ROOT_MORE_FDS] = {seen->proc, seen->home, seen->store};
 	if (n_more > 0)
 		memcpy(fds + 3, more, n_more * sizeof *more);
 	ssize_t n = fd_send(sock, &none, sizeof none, fds, 3 + n_more);

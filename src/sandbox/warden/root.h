@@ -44,22 +44,34 @@ struct root {
  * Source:  pivot_root(2), mount_setattr(2), move_mount(2).
  */
 int root_make(struct root *root, struct err *err);
-/* Make /proc/sys read-only, in a box with an image: its user may be root, to whom the kernel lets
- * change what it counts for the namespaces of the box. Nothing is written there later. Errors:
- * ERR_BOX. */
-int root_seal_sysctls(const struct root *root, struct err *err);
+/* Make @path, the /proc/sys of a box with an image, read-only: its user may be root, to whom the
+ * kernel lets change what it counts for the namespaces of the box. Nothing is written there later.
+ * Errors: ERR_BOX. */
+int root_seal_sysctls(const char *path, struct err *err);
 /* Make the current directory, which is a mount point, the root of this process and of all others
  * in its mount namespace, and unmount the old root. Errors: ERR_BOX. */
 int root_pivot(struct err *err);
 
+/* What the warden gets of a box: directories, opened before programs of the box could put others in
+ * their places. Negative: it could not be opened, and errno says why. */
+struct root_seen {
+	int proc;  /* the box's /proc */
+	int home;  /* the workspace */
+	int store; /* the store, or a directory in it: its file system counts against the disk limit
+		    */
+};
+
 /*
- * Report success to the warden over @sock. The warden gets an empty struct err and these
- * descriptors: of /proc, of the workspace, of the store (whose file system counts against the disk
- * limit), and then @more (at most ROOT_MORE_FDS). @store_fd: the store, or -1: that of /tmp.
+ * Report success to the warden over @sock. The warden gets an empty struct err, the descriptors of
+ * @seen in their order, and then @more (at most ROOT_MORE_FDS).
  * Errors:  ERR_ACCESS when the box could not write to the workspace, ERR_BOX, ERR_GONE.
  */
 enum { ROOT_MORE_FDS = 2 };
-int root_hand_out(int sock, int store_fd, const int *more, size_t n_more, struct err *err);
+/* Check that the descriptor that came as the /proc of a box is one: the warden reads files there
+ * and kills what they name. Errors: ERR_BOX. */
+int root_check_proc(int fd, struct err *err);
+int root_hand_out(
+	int sock, const struct root_seen *seen, const int *more, size_t n_more, struct err *err);
 
 /*
  * Mount a new devpts on @path. Its pseudo-terminals are visible nowhere else, and it does not show

@@ -228,11 +228,8 @@ static void add_missing(void)
 		return; /* the image has something there */
 }
 
-int root_seal_sysctls(const struct root *root, struct err *err)
+int root_seal_sysctls(const char *path, struct err *err)
 {
-	const char *path = "/proc/sys";
-	if (root->n_image_fds == 0)
-		return 0;
 	cleanup_fd int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0)
 		return err_sys(err, ERR_BOX, errno, "clone the mount of %s", path);

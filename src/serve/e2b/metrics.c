@@ -131,8 +131,8 @@ static void on_listed(struct front_call *c, const json_t *result, const struct e
 	json_put_text(c->kept, "disk", "");
 	front_follow(c, "process.start",
 		json_pack("{s:s, s:[s, s, s, s, s], s:b, s:b, s:i}", "session", s->id, "argv",
-			"stat", "-f", "-c", "%S %b %f", ".", "attach", 1, "stream", 1, "timeout_ms",
-			DISK_MS),
+			"stat", "-f", "-c", "%S %b %f", "/home/user", "attach", 1, "stream", 1,
+			"timeout_ms", DISK_MS),
 		&disk_events, on_disk);
 }
 

@@ -265,6 +265,7 @@ void ot_run_tool(struct front_call *c, json_t *task,
 	c->own = t;
 	json_put_new(
 		params, "argv", json_pack("[s, s, s, s, s]", "python3", "-I", "-c", program, text));
+	json_put_text(params, "cwd", OT_HOME);
 	json_put_int(params, "timeout_ms", TOOL_MS);
 	json_put_bool(params, "attach", true);
 	json_put_bool(params, "stream", true);

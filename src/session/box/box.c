@@ -4,13 +4,17 @@
 #include "base/alloc.h"
 #include "base/fd.h"
 #include "sandbox/door_check.h"
+#include "sandbox/syscalls.h"
 #include "session/box/driver.h"
+#include "session/box/lost_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -51,6 +55,7 @@ static void close_workspace(struct box *b)
 			0)
 		return;
 	fd_close(&b->workspace_fd);
+	fd_close(&b->changes_fd);
 	finish(b);
 }
 
@@ -112,7 +117,8 @@ static void end_now(struct box *b)
 struct box *box_new(struct engine *e, const struct limits *limits)
 {
 	struct box *b = xnew(struct box);
-	*b = (struct box){.engine = e, .n_refs = 1, .workspace_fd = -1, .limits = *limits};
+	*b = (struct box){
+		.engine = e, .n_refs = 1, .workspace_fd = -1, .changes_fd = -1, .limits = *limits};
 	limits_settle(&b->limits);
 	engine_hold(e);
 	return b;
@@ -180,10 +186,25 @@ void box_take_number(struct box *b, const struct warden_reply *reply)
 	b->number = reply->box;
 }
 
+/* Open the directory with the changes, before programs of the box could put another in its place.
+ * Another driver may have done so in a branch: no program can make a read-only mount. */
+static int open_changes(int workspace_fd)
+{
+	struct statvfs fs;
+	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = root < 0 ? -1
+				     : sys_open_beneath(root, &WIRE_CHANGES_DIR[1],
+					       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	bool is_it = fd >= 0 && fstatvfs(fd, &fs) == 0 && (fs.f_flag & ST_RDONLY);
+	return is_it ? take_fd(fd) : -1;
+}
+
 void box_take_reply(struct box *b, const struct warden_reply *reply, const int *fds)
 {
 	box_take_number(b, reply);
 	b->workspace_fd = fds[WARDEN_FD_WORKSPACE];
+	b->changes_fd = open_changes(b->workspace_fd);
+	b->made_ns = lost_files_now_ns();
 	take_books(b, reply, fds + WARDEN_FD_END_);
 	memcpy(b->by, reply->by, sizeof b->by);
 	/*

@@ -48,6 +48,9 @@ struct box {
 	uint32_t by[LIMIT_END_]; /* who enforces each limit, a value of enum limit_by */
 	struct limits limits;
 	int workspace_fd;
+	/* what the box has changed of its image (WIRE_CHANGES_DIR); -1: the box has no image */
+	int changes_fd;
+	int64_t made_ns; /* when the box was complete, on the clock of lost_files_now_ns() */
 	uv_fs_t closing; /* request to close @workspace_fd on a thread */
 	struct init_link init;
 	bool has_init;

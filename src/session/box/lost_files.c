@@ -144,15 +144,19 @@ static bool is_changed_in_system(
 
 /* The box has changed files of its image. They are not restored, unless the session changes to
  * another box. */
-static void look_at_system(struct look *l, int workspace_fd)
+static void look_at_system(struct look *l, const struct box *box)
 {
 	struct err err;
-	struct stat st;
-	cleanup_fd int root = openat(workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int fd = root < 0 ? -1
-				     : sys_open_beneath(root, &WIRE_CHANGES_DIR[1],
-					       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	if (fd < 0 || fstat(fd, &st) < 0 || workspace_scan(&l->files, fd, &err) < 0) {
+	struct stat st, workspace, at;
+	cleanup_fd int root = openat(box->workspace_fd, "../..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* A program that moves the mounts of its box has files restored in other places. */
+	bool is_moved = root < 0 || fstat(box->workspace_fd, &workspace) < 0 ||
+		fstatat(root, "home/user", &at, AT_SYMLINK_NOFOLLOW) < 0 ||
+		workspace.st_dev != at.st_dev || workspace.st_ino != at.st_ino;
+	if (is_moved)
+		lost_files_add(l->list, "", ".");
+	if (is_moved || box->changes_fd < 0 || fstat(box->changes_fd, &st) < 0 ||
+		workspace_scan(&l->files, box->changes_fd, &err) < 0) {
 		lost_files_add(l->list, "/", "");
 		return;
 	}
@@ -165,14 +169,16 @@ static void look_at_system(struct look *l, int workspace_fd)
 }
 
 void lost_files_volumes(
-	json_t **list, const struct order_checked *order, int workspace_fd, int64_t since_ns)
+	json_t **list, const struct order_checked *order, const struct box *box, int64_t since_ns)
 {
 	struct look l = {.list = list, .since_ns = since_ns};
 	for (size_t i = 0; i < order->n_binds; i++)
 		if (order->binds[i].kind == BIND_VOLUME_RW)
-			look_at(&l, &order->binds[i], workspace_fd);
-	if (order->has_image && workspace_fd >= 0)
-		look_at_system(&l, workspace_fd);
+			look_at(&l, &order->binds[i], box ? box->workspace_fd : -1);
+	/* In a branch, all files of the system are as old as the branch. */
+	l.since_ns = box ? MAX(since_ns, box->made_ns) : since_ns;
+	if (order->has_image && box)
+		look_at_system(&l, box);
 }
 
 static void name_action(void *arg, const struct shadow_action *action)

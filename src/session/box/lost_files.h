@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "session/box/box.h"
 #include "session/box/shadow.h"
 #include "session/start/order.h"
 
@@ -27,11 +28,10 @@ void lost_files_compare(json_t **list, const char *prefix, const struct workspac
  * - a volume itself, if it cannot be listed or has too many files
  *
  * Paths are relative to the workspace, or absolute for a volume outside of the workspace.
- * @workspace_fd is the workspace as the box sees it. If the box has ended, pass -1: then every
- * writable volume itself is appended.
+ * If the box has ended, @box is NULL: then every writable volume itself is appended.
  */
 void lost_files_volumes(
-	json_t **list, const struct order_checked *order, int workspace_fd, int64_t since_ns);
+	json_t **list, const struct order_checked *order, const struct box *box, int64_t since_ns);
 
 /* Append the files that differ between the saved list @then and the directory @fd of the host,
  * which is listed now. Also append "." (the whole workspace) if @then is NULL, if @fd cannot be

@@ -308,7 +308,8 @@ static int spawn(struct process *p, const char *const *argv, const char *const *
 		.is_session = 1,
 		.is_program = true,
 		.is_terminal = p->is_terminal,
-		.directory = p->directory};
+		.directory = p->directory,
+		.may_make_directory = p->may_make_directory};
 	if (box->by[LIMIT_memory_bytes] == LIMIT_BY_ENGINE)
 		spawn.data_bytes = box->limits.value[LIMIT_memory_bytes] * 2;
 	memcpy(spawn.fds, fds, WIRE_PROGRAM_FDS * sizeof *fds);
@@ -437,6 +438,7 @@ struct process *process_new(
 		.events = *events,
 		.argv = texts_json(order->argv),
 		.directory = order->directory ? xstrdup(order->directory) : NULL,
+		.may_make_directory = order->may_make_directory,
 		.is_terminal = order->is_terminal,
 		.is_use = order->is_use,
 		.is_transient = order->is_transient,

@@ -20,6 +20,7 @@ struct process_order {
 	const char *const *argv; /* NULL-terminated, not empty */
 	const char *const *envp; /* NULL-terminated */
 	const char *directory;	 /* working directory in the box, or NULL for the workspace */
+	bool may_make_directory; /* make it if it is missing */
 	const char *name;	 /* a name that the client chose, or NULL */
 	bool is_terminal;	 /* stdin, stdout and stderr are a terminal of @rows and @columns */
 	unsigned rows, columns;
@@ -67,7 +68,8 @@ struct process {
 	struct process_events events;
 	char id[PROCESS_ID_BYTES], name[PROCESS_NAME_BYTES];
 	json_t *argv;
-	char *directory; /* as the client gave it, or NULL */
+	char *directory; /* as the client gave it, or that of the image; or NULL */
+	bool may_make_directory;
 	bool is_terminal, is_use, is_transient;
 	unsigned rows, columns;
 	struct stream out[2]; /* stdout and stderr; a terminal has only the first */

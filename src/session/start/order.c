@@ -390,9 +390,12 @@ static int take_image(struct order_checked *c, const struct order *order,
 		c->image = json_need(
 			json_pack("{s:s, s:s}", "name", json_get_text(image->about, "name"),
 				"digest", json_get_text(image->about, "digest")));
-	int r = order_image_user(image, &c->uid, &c->gid, err);
+	/* once_check() looks at no layer */
+	int r = image->about && image->n_trees == 0
+		? 0
+		: order_image_user(image, &c->uid, &c->gid, err);
 	if (r == 0 && c->uid > 0)
-		ask->user = "user";
+		ask->user = order_image_user_name(image->about);
 	ask->image_env = order_image_env(image, &ask->n_image_env);
 	return r;
 }

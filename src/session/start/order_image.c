@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -189,6 +190,14 @@ static int find_id(const char *names, const char *word, const char *what, uint32
 			"the %s of the image, %.20s, is no id that a box can have", what, word);
 	*id = (uint32_t)value;
 	return 0;
+}
+
+const char *order_image_user_name(const json_t *about)
+{
+	static char name[64];
+	const char *user = json_get_text(json_object_get(about, "config"), "user");
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(user, ":"), user);
+	return name[0] && !is_number(name) ? name : "user";
 }
 
 int order_image_user(const struct order_image *image, uint32_t *uid, uint32_t *gid, struct err *err)

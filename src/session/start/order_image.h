@@ -33,6 +33,10 @@ const char **order_image_env(const struct order_image *image, size_t *n);
 /* Return the working directory of the configuration, borrowed, or NULL if it names none but "/". */
 const char *order_image_workdir(const json_t *about);
 
+/* Return the value of USER for a user that is not root: the name of the configuration, or "user" if
+ * it is a number. Static, valid until the next call. */
+const char *order_image_user_name(const json_t *about);
+
 /*
  * Look up the user of the configuration in the image's /etc/passwd and /etc/group: "NAME",
  * "NUMBER", or either with ":GROUP". Without a user, it is root.

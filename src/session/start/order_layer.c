@@ -21,7 +21,8 @@ static int check_together(const struct order *order, struct err *err)
 		return err_fail(
 			err, ERR_USAGE, "leave one out", "image and rootfs: a box has one system");
 	if ((order->image_name || order->rootfs) && order->template)
-		return err_fail(err, ERR_USAGE, "install the packages into the image",
+		return err_fail(err, ERR_USAGE,
+			"leave one out: a box with an image can install packages itself",
 			"template and %s: the packages of a template are for the host's system",
 			system);
 	return 0;
@@ -85,7 +86,10 @@ static int use_image(
 			(void)err_wrap(
 				err, "image %.100s", image_ref_short(json_get_text(about, "name")));
 			if (err->code == ERR_NOT_FOUND)
-				(void)err_hint(err, "pull it again");
+				(void)err_hint(err,
+					"pull or import the same image again, with the digest "
+					"%.12s",
+					json_get_text(about, "digest"));
 			return -err_errno(err->code);
 		}
 		l->trees[i] = l->uses[i].tree;
