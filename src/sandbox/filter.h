@@ -23,6 +23,11 @@ enum filter_variant {
 	/* As FILTER_PINNED, for boxes whose memory limit the engine enforces. It also refuses
 	 * the calls that make memory which the engine could not measure. */
 	FILTER_UNCOUNTED,
+	/* The three filters above for boxes that can write to no file of the host. They differ in
+	 * the forms for boxes that can be branched: there the others refuse extended attributes. */
+	FILTER_DEFAULT_OWN,
+	FILTER_PINNED_OWN,
+	FILTER_UNCOUNTED_OWN,
 	/* The three filters above for boxes whose user is root (FILTER_…_ROOT): changes of owners
 	 * and ids succeed without doing anything, so that package managers work, although there is
 	 * only one id. Or whose user is another one of an image (FILTER_…_OTHER): the kernel
@@ -38,11 +43,17 @@ enum filter_variant {
 	FILTER_DEFAULT_OTHER,
 	FILTER_PINNED_OTHER,
 	FILTER_UNCOUNTED_OTHER,
+	FILTER_DEFAULT_OTHER_OWN,
+	FILTER_PINNED_OTHER_OWN,
+	FILTER_UNCOUNTED_OTHER_OWN,
 	/* The filters above for boxes that can be branched: the warden decides on each clone() with
 	 * FILTER_BRANCH_FLAGS, and netlink sockets are refused. */
 	FILTER_DEFAULT_NOTIFY,
 	FILTER_PINNED_NOTIFY,
 	FILTER_UNCOUNTED_NOTIFY,
+	FILTER_DEFAULT_OWN_NOTIFY,
+	FILTER_PINNED_OWN_NOTIFY,
+	FILTER_UNCOUNTED_OWN_NOTIFY,
 	FILTER_DEFAULT_ROOT_NOTIFY,
 	FILTER_PINNED_ROOT_NOTIFY,
 	FILTER_UNCOUNTED_ROOT_NOTIFY,
@@ -52,10 +63,15 @@ enum filter_variant {
 	FILTER_DEFAULT_OTHER_NOTIFY,
 	FILTER_PINNED_OTHER_NOTIFY,
 	FILTER_UNCOUNTED_OTHER_NOTIFY,
+	FILTER_DEFAULT_OTHER_OWN_NOTIFY,
+	FILTER_PINNED_OTHER_OWN_NOTIFY,
+	FILTER_UNCOUNTED_OTHER_OWN_NOTIFY,
 	FILTER_VARIANT_END_,
+	FILTER_OWN_OFFSET = FILTER_DEFAULT_OWN - FILTER_DEFAULT,
 	FILTER_ROOT_OFFSET = FILTER_DEFAULT_ROOT - FILTER_DEFAULT,
 	FILTER_SETID_OFFSET = FILTER_DEFAULT_SETID - FILTER_DEFAULT,
 	FILTER_OTHER_OFFSET = FILTER_DEFAULT_OTHER - FILTER_DEFAULT,
+	FILTER_OTHER_OWN_OFFSET = FILTER_DEFAULT_OTHER_OWN - FILTER_DEFAULT,
 	FILTER_NOTIFY_OFFSET = FILTER_DEFAULT_NOTIFY - FILTER_DEFAULT
 };
 
@@ -69,7 +85,9 @@ static inline enum filter_variant filter_user_offset(uint32_t uid, bool has_own_
 	if (uid == 0)
 		return (enum filter_variant)(
 			has_own_files ? FILTER_SETID_OFFSET : FILTER_ROOT_OFFSET);
-	return (enum filter_variant)(uid == FILTER_BOX_ID ? 0 : FILTER_OTHER_OFFSET);
+	if (uid == FILTER_BOX_ID)
+		return (enum filter_variant)(has_own_files ? FILTER_OWN_OFFSET : 0);
+	return (enum filter_variant)(has_own_files ? FILTER_OTHER_OWN_OFFSET : FILTER_OTHER_OFFSET);
 }
 
 /* The flags of the clone() that makes a branch: CLONE_VM, CLONE_VFORK, CLONE_PARENT, SIGCHLD, and

@@ -114,7 +114,10 @@ static const struct filter_row table[] = {
 		FILTER_BRANCH_FLAGS)                                                               \
 	EXCEPT(socket, 0, ANY, EOPNOTSUPP,                                                         \
 		"who makes a branch has capabilities over its network, which netlink configures",  \
-		AF_NETLINK)                                                                        \
+		AF_NETLINK)
+/* Of a box that can write to files of the host. */
+#define BRANCH_HOST                                                                                \
+	BRANCH                                                                                     \
 	REFUSE(setxattr, EOPNOTSUPP, FILE_CAPABILITIES)                                            \
 	REFUSE(lsetxattr, EOPNOTSUPP, FILE_CAPABILITIES)                                           \
 	REFUSE(fsetxattr, EOPNOTSUPP, FILE_CAPABILITIES)                                           \
@@ -169,6 +172,8 @@ static const struct filter_row table[] = {
 #define VARIANTS(VARIANT)                                                                          \
 	VARIANT(PINNED, pinned, PINNED)                                                            \
 	VARIANT(UNCOUNTED, uncounted, UNCOUNTED)                                                   \
+	VARIANT(PINNED_OWN, pinned_own, PINNED)                                                    \
+	VARIANT(UNCOUNTED_OWN, uncounted_own, UNCOUNTED)                                           \
 	VARIANT(DEFAULT_ROOT, default_root, AS_ROOT)                                               \
 	VARIANT(PINNED_ROOT, pinned_root, AS_ROOT PINNED)                                          \
 	VARIANT(UNCOUNTED_ROOT, uncounted_root, AS_ROOT UNCOUNTED)                                 \
@@ -178,18 +183,27 @@ static const struct filter_row table[] = {
 	VARIANT(DEFAULT_OTHER, default_other, AS_OTHER)                                            \
 	VARIANT(PINNED_OTHER, pinned_other, AS_OTHER PINNED)                                       \
 	VARIANT(UNCOUNTED_OTHER, uncounted_other, AS_OTHER UNCOUNTED)                              \
-	VARIANT(DEFAULT_NOTIFY, default_notify, BRANCH)                                            \
-	VARIANT(PINNED_NOTIFY, pinned_notify, BRANCH PINNED)                                       \
-	VARIANT(UNCOUNTED_NOTIFY, uncounted_notify, BRANCH UNCOUNTED)                              \
-	VARIANT(DEFAULT_ROOT_NOTIFY, default_root_notify, AS_ROOT BRANCH)                          \
-	VARIANT(PINNED_ROOT_NOTIFY, pinned_root_notify, AS_ROOT BRANCH PINNED)                     \
-	VARIANT(UNCOUNTED_ROOT_NOTIFY, uncounted_root_notify, AS_ROOT BRANCH UNCOUNTED)            \
+	VARIANT(DEFAULT_OTHER_OWN, default_other_own, AS_OTHER)                                    \
+	VARIANT(PINNED_OTHER_OWN, pinned_other_own, AS_OTHER PINNED)                               \
+	VARIANT(UNCOUNTED_OTHER_OWN, uncounted_other_own, AS_OTHER UNCOUNTED)                      \
+	VARIANT(DEFAULT_NOTIFY, default_notify, BRANCH_HOST)                                       \
+	VARIANT(PINNED_NOTIFY, pinned_notify, BRANCH_HOST PINNED)                                  \
+	VARIANT(UNCOUNTED_NOTIFY, uncounted_notify, BRANCH_HOST UNCOUNTED)                         \
+	VARIANT(DEFAULT_OWN_NOTIFY, default_own_notify, BRANCH)                                    \
+	VARIANT(PINNED_OWN_NOTIFY, pinned_own_notify, BRANCH PINNED)                               \
+	VARIANT(UNCOUNTED_OWN_NOTIFY, uncounted_own_notify, BRANCH UNCOUNTED)                      \
+	VARIANT(DEFAULT_ROOT_NOTIFY, default_root_notify, AS_ROOT BRANCH_HOST)                     \
+	VARIANT(PINNED_ROOT_NOTIFY, pinned_root_notify, AS_ROOT BRANCH_HOST PINNED)                \
+	VARIANT(UNCOUNTED_ROOT_NOTIFY, uncounted_root_notify, AS_ROOT BRANCH_HOST UNCOUNTED)       \
 	VARIANT(DEFAULT_SETID_NOTIFY, default_setid_notify, AS_SETID BRANCH)                       \
 	VARIANT(PINNED_SETID_NOTIFY, pinned_setid_notify, AS_SETID BRANCH PINNED)                  \
 	VARIANT(UNCOUNTED_SETID_NOTIFY, uncounted_setid_notify, AS_SETID BRANCH UNCOUNTED)         \
-	VARIANT(DEFAULT_OTHER_NOTIFY, default_other_notify, AS_OTHER BRANCH)                       \
-	VARIANT(PINNED_OTHER_NOTIFY, pinned_other_notify, AS_OTHER BRANCH PINNED)                  \
-	VARIANT(UNCOUNTED_OTHER_NOTIFY, uncounted_other_notify, AS_OTHER BRANCH UNCOUNTED)
+	VARIANT(DEFAULT_OTHER_NOTIFY, default_other_notify, AS_OTHER BRANCH_HOST)                  \
+	VARIANT(PINNED_OTHER_NOTIFY, pinned_other_notify, AS_OTHER BRANCH_HOST PINNED)             \
+	VARIANT(UNCOUNTED_OTHER_NOTIFY, uncounted_other_notify, AS_OTHER BRANCH_HOST UNCOUNTED)    \
+	VARIANT(DEFAULT_OTHER_OWN_NOTIFY, default_other_own_notify, AS_OTHER BRANCH)               \
+	VARIANT(PINNED_OTHER_OWN_NOTIFY, pinned_other_own_notify, AS_OTHER BRANCH PINNED)          \
+	VARIANT(UNCOUNTED_OTHER_OWN_NOTIFY, uncounted_other_own_notify, AS_OTHER BRANCH UNCOUNTED)
 
 #define ROWS(variant, name, rows) static const struct filter_row name##_rows[] = {rows};
 VARIANTS(ROWS)
@@ -199,6 +213,7 @@ static const struct filter_variant_row {
 	const struct filter_row *rows;
 	size_t n;
 } variants[FILTER_VARIANT_END_] = {[FILTER_DEFAULT] = {"default", NULL, 0},
+	[FILTER_DEFAULT_OWN] = {"default_own", NULL, 0},
 #define VARIANT_ROW(variant, name, rows)                                                           \
 	[FILTER_##variant] = {#name, name##_rows, ARRAY_LEN(name##_rows)},
 	VARIANTS(VARIANT_ROW)};

@@ -247,7 +247,7 @@ static int get_box(struct session *s, struct err *err)
 			.uid = o->uid,
 			.gid = o->gid};
 		uint32_t flags = s->is_once ? 0 : WARDEN_BRANCHABLE;
-		flags |= o->has_image && !order_host_bind(o) ? WARDEN_OWN_FILES : 0;
+		flags |= order_host_bind(o) ? 0 : WARDEN_OWN_FILES;
 		s->box = box_create(s->engine, flags, &what, on_made, s);
 		return 0;
 	}

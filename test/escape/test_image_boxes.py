@@ -399,6 +399,28 @@ class Branches(harness.Case):
         said = [self.client.run(s, code)["stdout"] for s in (plain, session, branch)]
         self.assertEqual(said, [said[0]] * 3)
 
+    def test_T_SYSTEM_MOVE_from_another_box(self):
+        """A branch gets the root of its parent by a socket, and takes away what is mounted there: the kernel lets it, since these are no
+        mounts of its own. Then a step of the parent fails. What is said of it must not be less than what it did."""
+        where = tempfile.mkdtemp(dir=harness.TMP)
+        os.chmod(where, 0o777)
+        session = self.client("session.create", image=IMAGE, limits={"timeout_ms": 2000},
+                              volumes=[{"src": where, "dst": "/vol", "mode": "rw"}])["session"]
+        self.client.run(session, "open('kept', 'w').write('before')")
+        give = "import os, socket\ns = socket.socket(socket.AF_UNIX); s.bind('/vol/s'); s.listen()\n" \
+               "c = s.accept()[0]; socket.send_fds(c, [b'x'], [os.open('/', os.O_RDONLY)]); c.recv(1)"
+        self.client("process.start", session=session, argv=["python3", "-S", "-c", give])
+        branch = self.client("session.branch", session=session, keep_processes=True)["session"]
+        said = self.client.run(
+            branch, "import os, socket, time\nwhile not os.path.exists('/vol/s'): time.sleep(0.01)\n"
+            "s = socket.socket(socket.AF_UNIX); s.connect('/vol/s'); root = socket.recv_fds(s, 1, 1)[1][0]\nr = []\n"
+            "for p in ('home/user', 'retort'):\n    try: os.rmdir(p, dir_fd=root); r.append(p)\n    except OSError as e: r.append(e.errno)\nprint(r)")
+        self.assertEqual(said["stdout"], "['home/user', 'retort']\n", said)
+        said = self.client.run(session, "import os\nos.makedirs('/home/user', exist_ok=True); os.makedirs('/retort/system', exist_ok=True)\n"
+                                        "open('/etc/evil', 'w'); open('kept', 'w').write('evil')\nwhile True: pass")
+        self.assertEqual(said["state"]["outcome"], "rolled_back", said)
+        self.assertLessEqual({".", "/"}, set(said["files_lost"]), said)
+
     def test_T_SYSTEM_MOVE_a_rollback_finds_the_workspace(self):
         """A step moves what can be moved, changes the workspace, and is rolled back."""
         session = self.client("session.create", image=IMAGE, limits={"timeout_ms": 1500})["session"]

@@ -432,7 +432,9 @@ TEST(roots_changes_of_owners_and_ids_are_answered_as_done)
 		"setresgid", "fchown", "fchownat"};
 	for (int i = 0; i < FILTER_VARIANT_END_; i++) {
 		enum filter_variant v = (enum filter_variant)i;
-		uint32_t want = is_root(v) ? nothing_done : is_other(v) ? SECCOMP_RET_ALLOW : denied;
+		uint32_t want = is_root(v) ? nothing_done
+			: is_other(v)	   ? SECCOMP_RET_ALLOW
+					   : denied;
 		for (size_t c = 0; c < ARRAY_LEN(calls); c++)
 			CHECK_INT(ask_4(v, calls[c],
 					  strcmp(calls[c], "fchownat") == 0 ? at_33 : to_33),
@@ -448,21 +450,39 @@ TEST(set_id_bits_only_where_no_file_of_the_host_can_get_them)
 	for (int i = 0; i < FILTER_VARIANT_END_; i++) {
 		enum filter_variant v = (enum filter_variant)i;
 		CHECK_INT(ask_4(v, "fchmod", fchmod_), is_setid(v) ? SECCOMP_RET_ALLOW : denied);
-		CHECK_INT(ask_4(v, "fchmodat", fchmodat_),
-			is_setid(v) ? SECCOMP_RET_ALLOW : denied);
+		CHECK_INT(
+			ask_4(v, "fchmodat", fchmodat_), is_setid(v) ? SECCOMP_RET_ALLOW : denied);
 		CHECK_INT(ask_4(v, "openat", open_), denied);
 		CHECK_INT(ask_4(v, "fchmod", plain), SECCOMP_RET_ALLOW);
+	}
+}
+
+TEST(no_attributes_where_a_branch_could_give_capabilities_to_files_of_the_host)
+{
+	static const char *const calls[] = {"setxattr", "lsetxattr", "fsetxattr"};
+	static const enum filter_variant with_host[] = {
+		FILTER_DEFAULT, FILTER_DEFAULT_ROOT, FILTER_DEFAULT_OTHER};
+	const uint64_t args[4] = {0};
+	for (int i = 0; i < FILTER_VARIANT_END_; i++) {
+		bool is_refused = false;
+		for (size_t h = 0; h < ARRAY_LEN(with_host); h++)
+			is_refused |= i >= FILTER_NOTIFY_OFFSET &&
+				i - FILTER_NOTIFY_OFFSET >= (int)with_host[h] &&
+				i - FILTER_NOTIFY_OFFSET < (int)with_host[h] + 3;
+		for (size_t c = 0; c < ARRAY_LEN(calls); c++)
+			CHECK_INT(ask_4((enum filter_variant)i, calls[c], args),
+				is_refused ? SECCOMP_RET_ERRNO | EOPNOTSUPP : SECCOMP_RET_ALLOW);
 	}
 }
 
 TEST(the_variant_follows_the_user)
 {
 	CHECK_INT(filter_user_offset(FILTER_BOX_ID, false), 0);
-	CHECK_INT(filter_user_offset(FILTER_BOX_ID, true), 0);
+	CHECK_INT(filter_user_offset(FILTER_BOX_ID, true), FILTER_OWN_OFFSET);
 	CHECK_INT(filter_user_offset(0, false), FILTER_ROOT_OFFSET);
 	CHECK_INT(filter_user_offset(0, true), FILTER_SETID_OFFSET);
 	CHECK_INT(filter_user_offset(33, false), FILTER_OTHER_OFFSET);
-	CHECK_INT(filter_user_offset(33, true), FILTER_OTHER_OFFSET);
+	CHECK_INT(filter_user_offset(33, true), FILTER_OTHER_OWN_OFFSET);
 }
 
 TEST(netlink_lists_interfaces_where_nobody_can_configure_any)
@@ -473,9 +493,10 @@ TEST(netlink_lists_interfaces_where_nobody_can_configure_any)
 		for (int v = 0; v < FILTER_VARIANT_END_; v++) {
 			bool is_let = protocol == 0 && v < FILTER_NOTIFY_OFFSET;
 			/* programs that add users end if the kernel has an audit and refuses it */
-			bool is_absent = protocol == NETLINK_AUDIT && is_root((enum filter_variant)v);
+			bool is_absent =
+				protocol == NETLINK_AUDIT && is_root((enum filter_variant)v);
 			CHECK_INT(ask_socket((enum filter_variant)v, AF_NETLINK, raw, protocol),
-				is_let		? SECCOMP_RET_ALLOW
+				is_let		    ? SECCOMP_RET_ALLOW
 					: is_absent ? SECCOMP_RET_ERRNO | EPROTONOSUPPORT
 						    : unsupported);
 		}
