@@ -536,8 +536,7 @@ static int start(struct path_helper *h, struct err *err)
 		return -1;
 	h->session = s;
 	if (!session_may_start(s))
-		return err_fail(
-			err, ERR_BUSY, "ask again in a moment", "the session has no box now");
+		return err_fail(err, ERR_BUSY, "ask again in a moment", "it has no box now");
 	const struct process_order order = {.argv = h->args.argv,
 		.envp = no_environment,
 		.directory = "/home/user", /* not that of an image */
