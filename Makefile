@@ -90,6 +90,7 @@ bench: all      ## measure against peers; raw data in build/bench
 	@/usr/bin/python3 test/bench/templates.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/ssh.py $(BUILD)/retort
 	@/usr/bin/python3 test/bench/images.py $(BUILD)/retort
+	@/usr/bin/python3 test/bench/image_boxes.py $(BUILD)/retort
 
 lint:           ## both compilers, clang-tidy, layers, sizes, formats
 	@dev/lint.sh

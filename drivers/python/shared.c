@@ -353,7 +353,8 @@ static void make_as_before(const struct mapping *m)
 
 bool shared_is_put_back(const char *path, struct stat *st)
 {
-	return own_path_is_below(path, "/home/user") && lstat(path, st) == 0 && !own_path_is_volume(path);
+	return own_path_is_below(path, "/home/user") && lstat(path, st) == 0 &&
+		!own_path_is_volume(path);
 }
 
 /*
@@ -523,7 +524,8 @@ static bool is_astray(const struct mapping *m)
 {
 	const off_t page = (off_t)sysconf(_SC_PAGESIZE);
 	struct stat st;
-	if (m->is_others || !m->path || !own_path_is_below(m->path, "/home/user") || own_path_is_volume(m->path))
+	if (m->is_others || !m->path || !own_path_is_below(m->path, "/home/user") ||
+		own_path_is_volume(m->path))
 		return false;
 	/*
 	 * The file has lost its name. It is counted here only if no descriptor is open on it,
