@@ -115,7 +115,8 @@ static int mount_overlay(const struct root *root, struct err *err)
 	(void)err_sys(err, ERR_BOX, errno, "make an overlay of the image");
 	return err_hint(err,
 		       "images need Linux 5.11 or newer, with overlay file systems in user "
-		       "namespaces, and a store of layers that is not itself an overlay"),
+		       "namespaces; and a file system on which the kernel makes overlays: not another "
+		       "overlay, nor /proc"),
 	       -EPERM;
 }
 
