@@ -12,10 +12,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import callers  # noqa: E402
 import harness  # noqa: E402
+import image_system  # noqa: E402
 import rpc  # noqa: E402
 
 PARTS = ("/usr/sbin/sshd", "/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth")
-TOOLS = ("bash", "sh", "env", "mkdir", "mv", "head", "yes", "sleep", "cat", "rm", "ls", "ln", "mkfifo")
+TOOLS = ("bash", "sh", "env", "mkdir", "mv", "head", "yes", "sleep", "cat", "rm", "ls", "ln", "mkfifo", "chmod")
 
 
 def make_root(root):
@@ -41,10 +42,11 @@ class Hostile(harness.Case):
     def setUpClass(cls):
         cls.engine = rpc.Engine()
         cls.addClassCleanup(cls.engine.stop)
-        cls.root = harness.make_dir()
-        make_root(cls.root)
+        root = harness.make_dir()
+        make_root(root)
+        image = image_system.pull_system(cls.engine.state, root, "evil", User="1000:1000")
         cls.client = cls.engine.client()
-        cls.client("session.create", name="evil", runtime="shell", rootfs=cls.root)
+        cls.client("session.create", name="evil", runtime="shell", image=image)
         cls.env = {"RETORT_SOCKET": cls.engine.path}
         cls.lines = harness.retort("ssh-config", "evil", env=cls.env).out
 
@@ -58,10 +60,9 @@ class Hostile(harness.Case):
                                              stdin=subprocess.DEVNULL, timeout=harness.TIMEOUT_S, check=False))
 
     def put(self, script):
-        path = self.root + PARTS[0]
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(f"#!/bin/sh\n{script}\n")
-        os.chmod(path, 0o755)
+        put = f"cat >{PARTS[0]} && chmod 755 {PARTS[0]}"
+        done = harness.retort("exec", "-i", "evil", "sh", "-c", put, env=self.env, stdin=f"#!/bin/sh\n{script}\n".encode())
+        self.assertEqual((done.status, done.err), (0, ""))
 
     def in_box(self, script):
         return harness.retort("exec", "evil", "sh", "-c", script, env=self.env)
@@ -115,7 +116,7 @@ class Hostile(harness.Case):
         honest = "exec /usr/sbin/true-sshd \"$@\""
         d = "/tmp/.retort-ssh"
         for script, works in ((f"mkfifo {d}/host {d}/keys {d}/login", True), (f"mkdir -p {d}/keys/keys/keys", False),
-                              (f"echo >{d}", False), (f"ln -s /usr {d}", False), (f"ln -s {d} {d}", False)):
+                              (f"echo >{d}", False), (f"ln -s /proc {d}", False), (f"ln -s {d} {d}", False)):
             with self.subTest(script=script):
                 self.in_box(f"rm -rf {d}; case '{script}' in mkfifo*) mkdir {d};; esac; {script}")
                 done = self.ssh(honest, "evil", "echo in")

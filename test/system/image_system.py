@@ -60,6 +60,16 @@ def archived(where):
     return out.getvalue()
 
 
+def pull_system(state, where, name, **config):
+    """Pull an image of one system into a state directory. Returns: its whole name."""
+    with Registry() as registry:
+        registry.add(name, Image(archived(where), packed=None, **config))
+        whole = f"{registry.host}/{name}"
+        done = harness.retort("image", "pull", whole, env={"RETORT_STATE": state})
+        assert done.status == 0, done
+        return whole
+
+
 class Place:
     """A state directory and a registry. Of each system there is an archive, for layers."""
 

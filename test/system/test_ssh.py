@@ -17,6 +17,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import image_system  # noqa: E402
 import rpc  # noqa: E402
 from terminal import Terminal  # noqa: E402
 
@@ -391,16 +392,19 @@ class Refused(Case):
         self.assertIn("ssh-keygen", done.err)
         self.assertIn("openssh-client", done.err)
 
-    def test_a_box_without_sshd(self):
+    def test_boxes_that_cannot_have_logins(self):
         root = harness.make_dir()
         for path in ("/bin/bash", "/bin/sh"):
             self.copy_program(path, root)
         for name in ("bin", "lib", "lib64"):
             os.symlink(f"usr/{name}", os.path.join(root, name))
         os.chmod(root, 0o755)
-        self.client("session.create", name="bare", runtime="shell", rootfs=root)
-        self.assertEqual(self.retort("exec", "bare", "sh", "-c", "echo in").out, "in\n")
-        self.assert_refused(self.ssh("bare", "true", config=self.settings("bare")), "no sshd in the box", "openssh-server")
+        for name, user, *words in (("bare", "1000", "no sshd in the box", "openssh-server"), ("root", "0", "the user of the box is root")):
+            with self.subTest(name):
+                image = image_system.pull_system(self.engine.state, root, name, User=user)
+                self.client("session.create", name=name, runtime="shell", image=image)
+                self.assertEqual(self.retort("exec", name, "sh", "-c", "echo in").out, "in\n")
+                self.assert_refused(self.ssh(name, "true", config=self.settings(name)), *words)
 
     def copy_program(self, path, root):
         libraries = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout

@@ -33,6 +33,12 @@
 static const char start_script[] =
 	"h=$RETORT_SSH_HOST a=$RETORT_SSH_LOGIN s=$RETORT_SSH_SHELL l=$RETORT_SSH_LOG\n"
 	"unset RETORT_SSH RETORT_SSH_HOST RETORT_SSH_LOGIN RETORT_SSH_SHELL RETORT_SSH_LOG TERM\n"
+	"read -r u _ </proc/self/uid_map\n"
+	"[ \"$u\" != 0 ] || {\n"
+	"	echo 'the user of the box is root, and sshd would have to become another user: take an "
+	"image with a user, or retort exec -it' >&2\n"
+	"	exit 1\n"
+	"}\n"
 	"for sshd in /usr/sbin/sshd /usr/local/sbin/sshd /sbin/sshd /usr/bin/sshd; do\n"
 	"	[ -x $sshd ] && break\n"
 	"done\n"

@@ -58,7 +58,7 @@ static void show_reports(struct pump *p, bool is_all)
 static int fail_sshd(struct err *err)
 {
 	return err_fail(err, ERR_NOT_FOUND,
-		"install openssh-server on the engine's host, or in the directory of --rootfs; its "
+		"install openssh-server on the engine's host, or in the session's image; its "
 		"service need not run",
 		"there is no sshd in the box");
 }
