@@ -19,10 +19,21 @@ LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "lib2to3", "pydoc_data", "ens
             "turtle*", "*.opt-*", "site-packages", "dist-packages")
 
 
+def loaded(*programs):
+    return subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout
+
+
 def libraries(*programs):
     """The files that the loader needs for them, and the loader."""
-    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=True).stdout
-    return {word.rstrip(":") for word in said.split() if word.startswith("/")} - {p + ":" for p in programs}
+    return {word for word in loaded(*programs).split() if word.startswith("/") and not word.endswith(":")}
+
+
+def driver_libraries():
+    """Nothing, but with sanitizers the drivers of the shell and of SQL are not static: what they load."""
+    top = os.path.dirname(harness.RETORT)
+    places = (f"{top}/drivers", f"{os.path.dirname(top)}/share/retort")  # as built, as installed
+    programs = [path for d in places for name in ("shell", "sql") if os.path.exists(path := f"{d}/{name}/retort-{name}")]
+    return libraries(*programs) if "libasan" in loaded(*programs) else set()
 
 
 def put(where, *paths):
@@ -40,14 +51,14 @@ def make_base(where):
     names = subprocess.run(["/bin/busybox", "--list"], capture_output=True, text=True, check=True).stdout.split()
     for name in set(names) - {"busybox"}:
         os.symlink("busybox", f"{where}/bin/{name}")
-    put(where, "/bin/bash", *libraries("/bin/bash"))
+    put(where, "/bin/bash", *libraries("/bin/bash"), *driver_libraries())
 
 
 def make_python(where):
     """The interpreter of this host, with most of its standard library."""
     shutil.copytree(LIBRARY, where + LIBRARY, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
-    loaded = os.path.join(LIBRARY, "lib-dynload")
-    ctypes = [os.path.join(loaded, name) for name in os.listdir(loaded) if name.startswith("_ctypes.")]
+    modules = os.path.join(LIBRARY, "lib-dynload")
+    ctypes = [os.path.join(modules, name) for name in os.listdir(modules) if name.startswith("_ctypes.")]
     put(where, PYTHON, *libraries(PYTHON, *ctypes))
     if not os.path.lexists(where + "/usr/bin/python3"):
         os.symlink(os.path.basename(PYTHON), where + "/usr/bin/python3")
@@ -63,6 +74,7 @@ def archived(where):
 def pull_system(state, where, name, **config):
     """Pull an image of one system into a state directory. Returns: its whole name."""
     with Registry() as registry:
+        put(where, *driver_libraries())
         registry.add(name, Image(archived(where), packed=None, **config))
         whole = f"{registry.host}/{name}"
         done = harness.retort("image", "pull", whole, env={"RETORT_STATE": state})
