@@ -168,44 +168,28 @@ static const struct filter_row table[] = {
 	ALLOW(setresuid, ONE_ID)                                                                   \
 	ALLOW(setresgid, ONE_ID)
 
-/* VARIANT(enumerator, name, rows) */
+/* VARIANT(enumerator, name, rows); the rows contain commas. */
+#define LIMITED(VARIANT, NAME, name, ...)                                                          \
+	VARIANT(PINNED##NAME, pinned##name, __VA_ARGS__ PINNED)                                    \
+	VARIANT(UNCOUNTED##NAME, uncounted##name, __VA_ARGS__ UNCOUNTED)
+#define EACH(VARIANT, NAME, name, ...)                                                             \
+	VARIANT(DEFAULT##NAME, default##name, __VA_ARGS__)                                         \
+	LIMITED(VARIANT, NAME, name, __VA_ARGS__)
 #define VARIANTS(VARIANT)                                                                          \
-	VARIANT(PINNED, pinned, PINNED)                                                            \
-	VARIANT(UNCOUNTED, uncounted, UNCOUNTED)                                                   \
-	VARIANT(PINNED_OWN, pinned_own, PINNED)                                                    \
-	VARIANT(UNCOUNTED_OWN, uncounted_own, UNCOUNTED)                                           \
-	VARIANT(DEFAULT_ROOT, default_root, AS_ROOT)                                               \
-	VARIANT(PINNED_ROOT, pinned_root, AS_ROOT PINNED)                                          \
-	VARIANT(UNCOUNTED_ROOT, uncounted_root, AS_ROOT UNCOUNTED)                                 \
-	VARIANT(DEFAULT_SETID, default_setid, AS_SETID)                                            \
-	VARIANT(PINNED_SETID, pinned_setid, AS_SETID PINNED)                                       \
-	VARIANT(UNCOUNTED_SETID, uncounted_setid, AS_SETID UNCOUNTED)                              \
-	VARIANT(DEFAULT_OTHER, default_other, AS_OTHER)                                            \
-	VARIANT(PINNED_OTHER, pinned_other, AS_OTHER PINNED)                                       \
-	VARIANT(UNCOUNTED_OTHER, uncounted_other, AS_OTHER UNCOUNTED)                              \
-	VARIANT(DEFAULT_OTHER_OWN, default_other_own, AS_OTHER)                                    \
-	VARIANT(PINNED_OTHER_OWN, pinned_other_own, AS_OTHER PINNED)                               \
-	VARIANT(UNCOUNTED_OTHER_OWN, uncounted_other_own, AS_OTHER UNCOUNTED)                      \
-	VARIANT(DEFAULT_NOTIFY, default_notify, BRANCH_HOST)                                       \
-	VARIANT(PINNED_NOTIFY, pinned_notify, BRANCH_HOST PINNED)                                  \
-	VARIANT(UNCOUNTED_NOTIFY, uncounted_notify, BRANCH_HOST UNCOUNTED)                         \
-	VARIANT(DEFAULT_OWN_NOTIFY, default_own_notify, BRANCH)                                    \
-	VARIANT(PINNED_OWN_NOTIFY, pinned_own_notify, BRANCH PINNED)                               \
-	VARIANT(UNCOUNTED_OWN_NOTIFY, uncounted_own_notify, BRANCH UNCOUNTED)                      \
-	VARIANT(DEFAULT_ROOT_NOTIFY, default_root_notify, AS_ROOT BRANCH_HOST)                     \
-	VARIANT(PINNED_ROOT_NOTIFY, pinned_root_notify, AS_ROOT BRANCH_HOST PINNED)                \
-	VARIANT(UNCOUNTED_ROOT_NOTIFY, uncounted_root_notify, AS_ROOT BRANCH_HOST UNCOUNTED)       \
-	VARIANT(DEFAULT_SETID_NOTIFY, default_setid_notify, AS_SETID BRANCH)                       \
-	VARIANT(PINNED_SETID_NOTIFY, pinned_setid_notify, AS_SETID BRANCH PINNED)                  \
-	VARIANT(UNCOUNTED_SETID_NOTIFY, uncounted_setid_notify, AS_SETID BRANCH UNCOUNTED)         \
-	VARIANT(DEFAULT_OTHER_NOTIFY, default_other_notify, AS_OTHER BRANCH_HOST)                  \
-	VARIANT(PINNED_OTHER_NOTIFY, pinned_other_notify, AS_OTHER BRANCH_HOST PINNED)             \
-	VARIANT(UNCOUNTED_OTHER_NOTIFY, uncounted_other_notify, AS_OTHER BRANCH_HOST UNCOUNTED)    \
-	VARIANT(DEFAULT_OTHER_OWN_NOTIFY, default_other_own_notify, AS_OTHER BRANCH)               \
-	VARIANT(PINNED_OTHER_OWN_NOTIFY, pinned_other_own_notify, AS_OTHER BRANCH PINNED)          \
-	VARIANT(UNCOUNTED_OTHER_OWN_NOTIFY, uncounted_other_own_notify, AS_OTHER BRANCH UNCOUNTED)
+	LIMITED(VARIANT, , , )                                                                     \
+	LIMITED(VARIANT, _OWN, _own, )                                                             \
+	EACH(VARIANT, _ROOT, _root, AS_ROOT)                                                       \
+	EACH(VARIANT, _SETID, _setid, AS_SETID)                                                    \
+	EACH(VARIANT, _OTHER, _other, AS_OTHER)                                                    \
+	EACH(VARIANT, _OTHER_OWN, _other_own, AS_OTHER)                                            \
+	EACH(VARIANT, _NOTIFY, _notify, BRANCH_HOST)                                               \
+	EACH(VARIANT, _OWN_NOTIFY, _own_notify, BRANCH)                                            \
+	EACH(VARIANT, _ROOT_NOTIFY, _root_notify, AS_ROOT BRANCH_HOST)                             \
+	EACH(VARIANT, _SETID_NOTIFY, _setid_notify, AS_SETID BRANCH)                               \
+	EACH(VARIANT, _OTHER_NOTIFY, _other_notify, AS_OTHER BRANCH_HOST)                          \
+	EACH(VARIANT, _OTHER_OWN_NOTIFY, _other_own_notify, AS_OTHER BRANCH)
 
-#define ROWS(variant, name, rows) static const struct filter_row name##_rows[] = {rows};
+#define ROWS(variant, name, ...) static const struct filter_row name##_rows[] = {__VA_ARGS__};
 VARIANTS(ROWS)
 
 static const struct filter_variant_row {
@@ -214,7 +198,7 @@ static const struct filter_variant_row {
 	size_t n;
 } variants[FILTER_VARIANT_END_] = {[FILTER_DEFAULT] = {"default", NULL, 0},
 	[FILTER_DEFAULT_OWN] = {"default_own", NULL, 0},
-#define VARIANT_ROW(variant, name, rows)                                                           \
+#define VARIANT_ROW(variant, name, ...)                                                            \
 	[FILTER_##variant] = {#name, name##_rows, ARRAY_LEN(name##_rows)},
 	VARIANTS(VARIANT_ROW)};
 

@@ -15,10 +15,12 @@ Whatever the attempts say, the secret of the host must not be in the record.
 """
 
 import functools
+import hashlib
 import inspect
 import json
 import os
 import secrets
+import stat
 import subprocess
 import sys
 import textwrap
@@ -232,3 +234,18 @@ def record(code, *options, timeout=60, **kwargs):
         return harness.record(code, *options, timeout=timeout, **kwargs)
     except subprocess.TimeoutExpired:
         raise AssertionError(f"retort was still there after {timeout} s") from None
+
+
+def snapshot(top):
+    """All that is in a directory: names, kinds, modes, contents."""
+    found = {}
+    for folder, dirs, names in os.walk(top):
+        for name in (*dirs, *names):
+            path = os.path.join(folder, name)
+            st = os.lstat(path)
+            content = os.readlink(path) if stat.S_ISLNK(st.st_mode) else ""
+            if stat.S_ISREG(st.st_mode):
+                with open(path, "rb") as f:
+                    content = hashlib.sha256(f.read()).hexdigest()
+            found[os.path.relpath(path, top)] = (st.st_mode, content)
+    return found

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """T-SYSTEM-…: boxes with an image: a hostile image, and hostile programs that are root in a system that they can write to."""
 
-import hashlib
 import json
 import os
-import stat
 import sys
 import tempfile
 import unittest
@@ -38,21 +36,6 @@ def setUpModule():
 
 def tearDownModule():
     PLACE.close()
-
-
-def snapshot(top):
-    """All that is in a directory: names, kinds, modes, contents."""
-    found = {}
-    for folder, dirs, names in os.walk(top):
-        for name in (*dirs, *names):
-            path = os.path.join(folder, name)
-            st = os.lstat(path)
-            content = os.readlink(path) if stat.S_ISLNK(st.st_mode) else ""
-            if stat.S_ISREG(st.st_mode):
-                with open(path, "rb") as f:
-                    content = hashlib.sha256(f.read()).hexdigest()
-            found[os.path.relpath(path, top)] = (st.st_mode, content)
-    return found
 
 
 class InImage:
@@ -206,19 +189,19 @@ class Places(harness.Case):
         os.chmod(self.canary, 0o777)
         with open(self.canary + "/file", "w", encoding="ascii") as f:
             f.write("canary")
-        self.before = snapshot(self.canary)
+        self.before = attack.snapshot(self.canary)
 
     def check(self, name, *layers, python=False, **more):
         whole, about = PLACE.pull(name, *layers, python=python)
-        trees = [snapshot(PLACE.tree(about, i)) for i in range(len(about["layers"]))]
+        trees = [attack.snapshot(PLACE.tree(about, i)) for i in range(len(about["layers"]))]
         code = "for p in /dev/null /proc/self/exe /home/user /tmp /etc/hosts /retort/files; do [ -e $p ] || echo lacks $p; done; " \
                "echo x > /home/user/x; echo x > /tmp/x; cat /etc/hosts; echo evil > /etc/new"
         done = PLACE.run("--image", whole, "--pull", "never", "--", "/bin/busybox", "sh", "-c", code, **more)
         self.assertEqual(done.status, 0, done)
         self.assertNotIn("lacks", done.out)
         self.assertIn("127.0.0.1 localhost retort", done.out)
-        self.assertEqual(snapshot(self.canary), self.before)
-        self.assertEqual([snapshot(PLACE.tree(about, i)) for i in range(len(about["layers"]))], trees)
+        self.assertEqual(attack.snapshot(self.canary), self.before)
+        self.assertEqual([attack.snapshot(PLACE.tree(about, i)) for i in range(len(about["layers"]))], trees)
         return whole
 
     def test_T_SYSTEM_PLACE_links_to_the_host(self):
@@ -251,7 +234,7 @@ class Places(harness.Case):
         done = PLACE.run("--image", whole, "-v", f"{self.canary}/file:/data/inner", "--", "/bin/busybox", "true")
         self.assertNotEqual(done.status, 0)
         self.assertIn("volume destination /data/inner", done.err)
-        self.assertEqual(snapshot(self.canary), self.before)
+        self.assertEqual(attack.snapshot(self.canary), self.before)
 
     def test_T_SYSTEM_NAMES_lead_nowhere(self):
         """The users of the image are in a link to a file of the host, a FIFO, a file without an end, or behind a link."""
@@ -274,7 +257,7 @@ class Shared(harness.Case):
     def test_T_SYSTEM_LAYER_is_not_changed(self):
         """Delete and overwrite the whole system; the next box has it all."""
         trees = [PLACE.tree(ABOUT, i) for i in range(len(ABOUT["layers"]))]
-        before = [snapshot(t) for t in trees]
+        before = [attack.snapshot(t) for t in trees]
         code = "import os, shutil\nfor d in ('/opt', '/srv', '/etc', '/usr/lib', '/lib', '/bin'):\n" \
                "    for f, _, names in os.walk(d):\n        for n in names:\n" \
                "            p = os.path.join(f, n)\n            try:\n" \
@@ -282,7 +265,7 @@ class Shared(harness.Case):
                "            except OSError: pass\n    shutil.rmtree(d, ignore_errors=True)\nprint(os.path.exists('/opt/app'))"
         done = PLACE.run("--image", IMAGE, "--disk", "1g", "-c", code)
         self.assertEqual((done.status, done.out), (0, "False\n"), done)
-        self.assertEqual([snapshot(t) for t in trees], before)
+        self.assertEqual([attack.snapshot(t) for t in trees], before)
         done = PLACE.run("--image", IMAGE, "-c", "print(open('/opt/app/data').read())")
         self.assertEqual((done.status, done.out), (0, "data\n"), done)
 

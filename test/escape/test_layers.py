@@ -12,7 +12,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(HERE, "..", "system"))
-import attack  # noqa: E402,F401
+import attack  # noqa: E402
 import harness  # noqa: E402
 import registry  # noqa: E402
 
@@ -91,21 +91,6 @@ time.sleep(1.5)  # meanwhile the files are counted
 """
 
 
-def snapshot(top):
-    """All that is in a directory: names, kinds, modes, contents."""
-    found = {}
-    for folder, dirs, names in os.walk(top):
-        for name in (*dirs, *names):
-            path = os.path.join(folder, name)
-            st = os.lstat(path)
-            content = os.readlink(path) if stat.S_ISLNK(st.st_mode) else ""
-            if stat.S_ISREG(st.st_mode):
-                with open(path, "rb") as f:
-                    content = hashlib.sha256(f.read()).hexdigest()
-            found[os.path.relpath(path, top)] = (st.st_mode, content)
-    return found
-
-
 class Case(harness.Case):
     """A template "evil" with a hostile package."""
 
@@ -136,7 +121,7 @@ class Case(harness.Case):
 
     @classmethod
     def check_outside(cls):
-        assert snapshot(cls.outside) == {"canary": (0o100600, hashlib.sha256(cls.secret.encode()).hexdigest())}
+        assert attack.snapshot(cls.outside) == {"canary": (0o100600, hashlib.sha256(cls.secret.encode()).hexdigest())}
 
     def setUp(self):
         super().setUp()
@@ -185,7 +170,7 @@ print(json.dumps([seen, open("/data/mine").read(), os.path.exists("/etc/evil.con
 
     def test_T_LAYER_WRITE_from_a_box(self):
         """A program of one box changes what the next one runs."""
-        before = snapshot(self.layers)
+        before = attack.snapshot(self.layers)
         code = r"""
 import json
 done, tried = [], 0
@@ -212,7 +197,7 @@ print(json.dumps([done, tried]))"""
         done, tried = self.box(code)
         self.assertEqual(done, [])
         self.assertGreater(tried, 100)
-        self.assertEqual(snapshot(self.layers), before)
+        self.assertEqual(attack.snapshot(self.layers), before)
 
     def test_T_LAYER_WRITE_mounts(self):
         """All that the box has of the layer is read-only, without set-id bits and devices."""
@@ -263,7 +248,7 @@ print(json.dumps([[n for n in {names!r} if os.path.exists("/usr/bin/" + n)], len
     def test_T_LAYER_OVERLAY_attributes_and_devices(self):
         """Nothing that an overlay, or another kernel, would obey is in a sealed layer."""
         top = self.tree()
-        paths = [top, *(os.path.join(top, name) for name in snapshot(top))]
+        paths = [top, *(os.path.join(top, name) for name in attack.snapshot(top))]
         for path in paths:
             st = os.lstat(path)
             self.assertTrue(stat.S_ISDIR(st.st_mode) or stat.S_ISREG(st.st_mode) or stat.S_ISLNK(st.st_mode), path)
