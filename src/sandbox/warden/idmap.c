@@ -103,12 +103,7 @@ static int mapped_namespace(uid_t disk_uid, gid_t disk_gid, uid_t uid, gid_t gid
 			(void)pause();
 		_exit(0);
 	}
-	char uid_line[48], gid_line[48];
-	snprintf(uid_line, sizeof uid_line, "%u %u 1\n", disk_uid, uid);
-	snprintf(gid_line, sizeof gid_line, "%u %u 1\n", disk_gid, gid);
-	int r = write_proc(pid, "uid_map", uid_line, err);
-	if (r == 0)
-		r = write_proc(pid, "gid_map", gid_line, err);
+	int r = write_maps(pid, &(struct box_ids){disk_uid, disk_gid}, uid, gid, err);
 	if (r == 0) {
 		snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
 		r = open(path, O_RDONLY | O_CLOEXEC);

@@ -120,18 +120,26 @@ static int mount_overlay(const struct root *root, struct err *err)
 	       -EPERM;
 }
 
+/* Mount @tree on a directory of the overlay. */
+static int mount_tree(int tree, const char *path, struct err *err)
+{
+	cleanup_fd int target =
+		sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (target < 0 ||
+		move_mount(tree, "", target, "",
+			MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return err_sys(err, ERR_BOX, errno, "mount /%s", path);
+	return 0;
+}
+
 /* Mount the kit's @path on the overlay's. */
 static int mount_part(int kit_fd, const char *path, struct err *err)
 {
 	cleanup_fd int tree =
 		open_tree(kit_fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	cleanup_fd int target =
-		sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	if (tree < 0 || target < 0 ||
-		move_mount(tree, "", target, "",
-			MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-		return err_sys(err, ERR_BOX, errno, "mount /%s", path);
-	return 0;
+	if (tree < 0)
+		return err_sys(err, ERR_BOX, errno, "clone the mount of /%s", path);
+	return mount_tree(tree, path, err);
 }
 
 static int seal_part(const char *path, struct err *err)
@@ -152,11 +160,9 @@ static int pin(const char *path, struct err *err)
 		? -1
 		: open_tree(dir, "",
 			  AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	if (tree < 0 ||
-		move_mount(tree, "", dir, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) <
-			0)
-		return err_sys(err, ERR_BOX, errno, "mount /%s", path);
-	return 0;
+	if (tree < 0)
+		return err_sys(err, ERR_BOX, errno, "clone the mount of /%s", path);
+	return mount_tree(tree, path, err);
 }
 
 /* Return whether @path is a directory of the overlay on which nothing is mounted. */
@@ -195,15 +201,9 @@ static int mount_changes(int kit_fd, struct err *err)
 	int r = root_set_attributes(tree,
 		MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false,
 		path, err);
-	cleanup_fd int target = r < 0 || mkdir(path, 0755) < 0
-		? -1
-		: sys_open_beneath(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	if (r == 0 &&
-		(target < 0 ||
-			move_mount(tree, "", target, "",
-				MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0))
-		r = err_sys(err, ERR_BOX, errno, "mount /%s", path);
-	return r;
+	if (r == 0 && mkdir(path, 0755) < 0)
+		r = err_sys(err, ERR_BOX, errno, "mkdir /%s", path);
+	return r < 0 ? r : mount_tree(tree, path, err);
 }
 
 /* Make what an image may lack: the names of users, what package managers need in a box with one
