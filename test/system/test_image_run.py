@@ -192,6 +192,7 @@ class Words(Case):
 
     def test_pull_is_for_an_image(self):
         self.refuses("--pull is for an image", "--pull", "always", "-c", "1")
+        self.refuses("\"-h\" is no name of an image", "--pull", "always", "--image", "-h", "-c", "1")
         self.refuses("--pull is for an image", "--pull", "never", "--rootfs", place.base_dir, "--", "id")
 
     def test_a_missing_image_is_pulled(self):

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SELF "/proc/self/exe"
+
 /* What it prints goes to stderr: stdout is for the program. Returns: its exit status. */
 static int pull(const char *name, bool is_quiet, struct err *err)
 {
@@ -18,8 +20,11 @@ static int pull(const char *name, bool is_quiet, struct err *err)
 	pid_t pid = fork();
 	if (pid == 0) {
 		(void)dup2(STDERR_FILENO, STDOUT_FILENO);
-		(void)execl("/proc/self/exe", "retort", "image", "pull", name,
-			is_quiet ? "-q" : NULL, NULL);
+		/* "--": a name may begin with '-' */
+		if (is_quiet)
+			(void)execl(SELF, "retort", "image", "pull", "--quiet", "--", name, NULL);
+		else
+			(void)execl(SELF, "retort", "image", "pull", "--", name, NULL);
 		_exit(127);
 	}
 	if (pid < 0)
